@@ -1,6 +1,8 @@
 #include "daemon/slot/device.h"
 #include "base/memory.h"
 #include "daemon/config.h"
+#include <glob.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -322,6 +324,25 @@ bool sw_device_left_out(const char *spec, const struct sw_nvml_view *view, char 
 	(void)snprintf(out, cap, "--devices auto leaves out %zu of %zu GPUs: %s%s",
 		       hidden + ill + whole, n, why, mig);
 	return hidden + ill + whole > 0;
+}
+
+static bool has_file(const char *root, const char *pattern)
+{
+	char path[PATH_MAX];
+	glob_t found = {0};
+
+	(void)snprintf(path, sizeof path, "%s%s", root, pattern);
+	const bool has = glob(path, 0, NULL, &found) == 0;
+
+	globfree(&found);
+	return has;
+}
+
+bool sw_device_is_there(const char *root)
+{
+	return (has_file(root, "/proc/driver/nvidia/gpus/*") &&
+		has_file(root, "/dev/nvidia[0-9]*")) ||
+	       (has_file(root, "/dev/dxg") && has_file(root, "/usr/lib/wsl/lib/libcuda.so*"));
 }
 
 bool sw_device_wants_gpus(const char *spec)

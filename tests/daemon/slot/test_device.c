@@ -1,6 +1,7 @@
 /* tests/daemon/slot/test_device.c — what --devices means, and what it refuses. */
 #include "base/fault.h"
 #include "daemon/slot/device.h"
+#include "tests/folder.h"
 #include "tests/run.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,6 +201,33 @@ TEST_ROWS(device_auto_says_what_it_leaves_out, left_out)
 		      line);
 	ck_assert(!sw_device_left_out("auto", NULL, line, sizeof line));
 	free(view);
+}
+
+static const struct {
+	const char *has; /* files */
+	bool gpu;
+} roots[] = {
+	{"proc/driver/nvidia/gpus/0000:01:00.0 dev/nvidia0", true},
+	{"proc/driver/nvidia/gpus/0000:01:00.0 dev/nvidiactl", false}, /* a container has none */
+	{"dev/nvidia0", false},
+	{"dev/dxg usr/lib/wsl/lib/libcuda.so.1", true},
+	{"dev/dxg usr/lib/wsl/lib/libdxcore.so", false}, /* another maker's */
+	{"proc/driver/x", false},
+};
+
+TEST_ROWS(device_is_there_where_the_kernel_has_it_and_it_can_be_opened, roots)
+{
+	char root[64], command[512];
+
+	snprintf(root, sizeof root, "%s/sweepd-root-XXXXXX", folder_of_tests());
+	ck_assert_ptr_nonnull(mkdtemp(root));
+	snprintf(command, sizeof command,
+		 "cd %s && for f in %s; do mkdir -p $(dirname $f) && touch $f; done", root,
+		 roots[_i].has);
+	ck_assert_int_eq(system(command), 0);
+	ck_assert_int_eq(sw_device_is_there(root), roots[_i].gpu);
+	snprintf(command, sizeof command, "rm -r %s", root);
+	ck_assert_int_eq(system(command), 0);
 }
 
 TEST(device_auto_gives_at_least_one_slot)
