@@ -214,7 +214,7 @@ static void svg_dot(struct sw_pen *pen, const struct sw_area *a, const struct sw
 	end_mark(b, a, m, begin_dot(b, s->role, x, y, a->n > 1000 ? 1.8 : a->n > 200 ? 2.4 : 3.2));
 }
 
-/* A line of no length is not shown, one of nearly none is: as a dot. */
+/* A renderer leaves out a line of no length, and shows one of almost no length as a dot. */
 static void svg_path(struct sw_pen *pen, const struct sw_area *a, const struct sw_plot_series *s,
 		     const struct sw_plot_mark *m, size_t n)
 {

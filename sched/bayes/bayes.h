@@ -42,7 +42,7 @@ struct sw_bayes_cube {
 	uint64_t levels[SW_SPACE_MAX_PARAMS]; /* 0: continuous */
 	bool plain;                           /* every point of the cube is one of the space */
 	bool mixed;                           /* some coordinate has levels */
-	bool resource; /* the last coordinate is none of a parameter: bayes_rung.h; 1 */
+	bool resource; /* the last coordinate is no parameter: bayes_rung.h; 1 */
 };
 
 void sw_bayes_cube_init(struct sw_bayes_cube *c, const struct sw_space *space);
@@ -143,8 +143,8 @@ void sw_bayes_data_init(struct sw_bayes_data *b, const struct sw_bayes_cube *cub
 			size_t n_metrics);
 void sw_bayes_data_fini(struct sw_bayes_data *b);
 /* Takes in what the history has beyond n_obs, and the trials pending in it; results from m->seen on
- * are told to m, those of one metric: with several none is simply the best. A history that is not a
- * longer one than the last is read from its start. */
+ * are told to m, if there is one metric: with several no result is simply the best. A history that
+ * is not a longer one than the last is read from its start. */
 SW_NODISCARD sw_status sw_bayes_data_absorb(struct sw_bayes_data *b, const struct sw_history *h,
 					    struct sw_bayes_memory *m);
 bool sw_bayes_is_bad(enum sw_obs_kind kind); /* an end that makes a bad row */
@@ -162,7 +162,7 @@ struct sw_bayes_accidents {
 	size_t *subject;      /* [subjects]: priors, then trials */
 	double *x;            /* scratch, of one size */
 	size_t trials, subjects, rows; /* for how many there is room */
-	struct sw_bayes_data known;    /* the rows that are none */
+	struct sw_bayes_data known;    /* the rows without accidents */
 };
 
 SW_NODISCARD sw_status sw_bayes_accidents_init(struct sw_bayes_accidents *a,

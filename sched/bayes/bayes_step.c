@@ -1,5 +1,5 @@
 /* One suggestion by a model: a rotation of five models, each with its own view of the outcomes and
- * its own assumptions, because none is right for every function. Once results stop improving, every
+ * its own assumptions, since no model suits every function. Once results stop improving, every
  * second one is inside a trust region around the best (Eriksson et al. 2019), every fourth one is
  * for a level of a category that has had few trials, and each that would gain next to nothing is
  * for one that has had less than its share (bayes_turn.c). */

@@ -70,8 +70,8 @@ struct sw_pruner; /* opaque; made by sched/pruner/pruners.h */
 void sw_pruner_destroy(struct sw_pruner *p); /* NULL is allowed */
 enum sw_pruner_kind sw_pruner_kind(const struct sw_pruner *p);
 
-/* A new trial: clears the state and draws the bracket, by a hash of (seed, trial), so order-free; 0
- * where there are none. O(brackets) */
+/* A new trial: clears the state and draws the bracket, by a hash of (seed, trial), so order-free;
+ * 0 without brackets. O(brackets) */
 void sw_pruner_enter(const struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t);
 /* An attempt begins, from the checkpoint of resume_step; 0: from scratch. A trial that was paused
  * has been resumed() before. */
@@ -98,9 +98,9 @@ uint64_t sw_pruner_next_n(const struct sw_pruner *p, uint64_t most);
 void sw_pruner_resumed(struct sw_pruner *p, uint64_t trial, struct sw_prune_trial *t);
 
 /* The step at which an attempt that begins from this state wants to be judged next: a checkpoint of
- * that step must be there when it is reported. 0: none is needed. */
+ * that step must be there when it is reported. 0: it needs no such step. */
 uint64_t sw_pruner_until(const struct sw_pruner *p, const struct sw_prune_trial *t);
-/* Checkpoints are wanted every so many steps; 0: none are. */
+/* Checkpoints are wanted every so many steps; 0: never. */
 uint64_t sw_pruner_every(const struct sw_pruner *p);
 
 /* When a paused trial is resumed: how it stands at its rung. */

@@ -63,7 +63,7 @@ SW_NODISCARD sw_status sw_sampler_suggest(struct sw_sampler *s, const struct sw_
 					  struct sw_err *err);
 
 /* Puts back the state that came with a suggestion (n 0: that of a new sampler), so that the next
- * suggestion follows it. SW_INVALID when the bytes are none of this sampler's. */
+ * suggestion follows it. SW_INVALID: this sampler never wrote such bytes. */
 SW_NODISCARD sw_status sw_sampler_restore(struct sw_sampler *s, const void *state, size_t n,
 					  struct sw_err *err);
 

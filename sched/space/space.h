@@ -135,7 +135,7 @@ struct sw_probe {
 /* Is there a point to try at all? Looks at every point of a space of up to SW_SPACE_PROBES, else at
  * that many draws by the seed, and goes for a walk from the last. SW_INVALID at
  * "/constraints/<index>" of the one broken most often when all break some; the message says whether
- * there is none, or none was found. SW_OK at once without constraints, *found is not set then.
+ * there is no point, or only none was found. SW_OK at once without constraints: *found is not set.
  * found: may be NULL. Cost: milliseconds; in a space with next to no points some tens of them. */
 SW_NODISCARD sw_status sw_space_probe(const struct sw_space *s, uint64_t seed,
 				      struct sw_probe *found, struct sw_err *err);

@@ -13,13 +13,13 @@
  *   RUNNING | PAUSED -> COMPLETED | CANCELLED | FAILED
  *   COMPLETED -> RUNNING by EXTEND
  *
- * A sweep completes when no trial is pending or running, no paused one may go on, and no more can
+ * A sweep completes when no trial is pending or running, no paused one may go on, and no trial can
  * be made: the run cap is reached or the sampler is exhausted. What is still paused ends PRUNED
  * then. If every trial ended FAILED it ends FAILED, with the last cause. Pausing hands out nothing;
  * what runs goes on.
  *
  * Target and plateau. Once a value reaches the target, or the best values of COMPLETED trials no
- * longer change, the sweep makes and resumes no more: what waits is CANCELLED ("sweep-ended"), what
+ * longer change, the sweep makes and resumes nothing: what waits is CANCELLED ("sweep-ended"), what
  * is paused PRUNED, what runs runs to its end (at a rung of the promote variant it goes on if it is
  * among the best there, at least the first), and the sweep is COMPLETED with the cause.
  *
@@ -149,8 +149,8 @@ struct sw_event {
 		      the trial's value, and no pruner compares it */
 	bool checkpoint; /* REPORT: a checkpoint of this step is kept; a later attempt goes on from
 			    it */
-	bool stateless;  /* REPORT: none is, and if the trial pauses with it, it goes on from its
-			    last, or from scratch. Neither flag: one is kept if it pauses */
+	bool stateless;  /* REPORT: no checkpoint is kept: if the trial pauses now, it goes on
+			    from its last, or from scratch. Neither: one is kept if it pauses */
 	double value;    /* REPORT: as reported, not oriented; NaN or infinite means diverged */
 	double more[SW_METRICS_MAX - 1];        /* REPORT: the metrics after the first */
 	const struct sw_value *values;          /* ENQUEUE: [space size]; borrowed */

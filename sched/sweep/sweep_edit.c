@@ -77,7 +77,7 @@ static sw_status make_space(const struct sw_sweep *s, const struct sw_edit *e,
 	return SW_OK; /* whether there is a point in it, its sampler asks */
 }
 
-/* The trials so far become a history, if none is kept. SW_NOMEM: none is. O(trials). */
+/* Makes a history of the trials so far, if none is kept. SW_NOMEM: there is none. O(trials). */
 static sw_status keep_history(struct sw_sweep *s)
 {
 	struct sw_value values[SW_SPACE_MAX_PARAMS];

@@ -192,8 +192,8 @@ void sw_sweep_reopen(struct sw_sweep *s, struct sw_actions *out); /* COMPLETED -
 /* How many actions sw_sweep_settle() may take after an event that ends one trial at most. begins:
  * the event may begin the sweep's end. */
 uint64_t sw_sweep_settle_room(const struct sw_sweep *s, bool begins);
-/* Ends what waits if the sweep's end has begun, and the sweep if nothing is left to do; no more
- * than a slice. Nothing while it is settling: SETTLE alone goes on then. */
+/* Ends what waits if the sweep's end has begun, and the sweep if nothing is left to do; at
+ * most a slice. Nothing while it is settling: SETTLE alone goes on then. */
 void sw_sweep_settle(struct sw_sweep *s, struct sw_actions *out);
 sw_status sw_sweep_on_settle(struct sw_sweep *s, const struct sw_event *ev, struct sw_actions *out,
 			     struct sw_err *err);

@@ -1,6 +1,6 @@
 /*
  * Once ranges were edited, a sampler that learns sees the trials within the present ranges with
- * all that is known of them, and of the others no more than that they wait for nothing. The whole
+ * all that is known of them. Of the others it sees only that they wait for nothing. The whole
  * history is kept beside it, so that a range that is widened again brings them back.
  */
 #include "sched/sweep/sweep.h"
