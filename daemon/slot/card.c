@@ -113,6 +113,12 @@ static enum sw_card_state judge_freeing(struct sw_card *c, const struct sums *s,
 		(void)snprintf(c->why, sizeof c->why, "the memory of its last worker is not back");
 		return SW_CARD_FREEING;
 	}
+	/* It may be a desktop's as well, which has grown meanwhile; nothing will ever tell. */
+	if (c->now.unlisted) {
+		c->rest = s->rest;
+		c->freeing_us = 0;
+		return SW_CARD_OK;
+	}
 	(void)snprintf(c->why, sizeof c->why,
 		       "%lld s after its worker ended %lld MiB are not back%s",
 		       (long long)((now_us - c->freeing_us) / 1000000), MIB(more),

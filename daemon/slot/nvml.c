@@ -158,6 +158,7 @@ static void read_procs(struct sw_nvml *m, struct device *device, struct sw_nvml_
 		if (lists[k] == NULL)
 			continue;
 		const int code = lists[k](device, &n, m->procs);
+		c->unlisted = c->unlisted || code == NVML_NOT_SUPPORTED;
 		/* With too many to list nothing is known of any: their memory then has no
 		 * process. */
 		if (code == NVML_SUCCESS && n <= PROCS_ASKED)

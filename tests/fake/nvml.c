@@ -222,6 +222,8 @@ static int processes(void *device, bool graphics, unsigned *n, struct process *o
 	unsigned found = 0;
 	const int code = fake_card_of(&s, device, &c);
 
+	if (code == 0 && c->unlisted > 0)
+		return 3; /* as under WSL: not supported */
 	for (unsigned i = 0; code == 0 && i < s.proc_n; i++) {
 		const struct proc *p = &s.proc[i];
 

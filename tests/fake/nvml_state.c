@@ -56,6 +56,7 @@ static void take_line(struct state *s, const char *line)
 		c->cc = number_of(line, "cc");
 		c->lost = number_of(line, "lost");
 		c->island = number_of(line, "island");
+		c->unlisted = number_of(line, "unlisted");
 	} else if (strncmp(line, "proc ", 5) == 0 && s->proc_n < PROCS) {
 		s->proc[s->proc_n++] = (struct proc){.card = number_of(line, "card"),
 						     .part = number_of(line, "part"),

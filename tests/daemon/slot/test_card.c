@@ -121,6 +121,12 @@ TEST(card_is_given_out_again_when_its_memory_is_back)
 	IS(&c, "DOWN", "31 s after its worker ended 850 MiB are not back, and no process has them");
 	take(&c, &full, 0, 35);
 	IS(&c, "DOWN", "a process of it is left");
+	r.unlisted = true; /* it may be a browser's */
+	take(&c, &r, 0, 35);
+	IS(&c, "OK", "");
+	sw_card_worker_ended(&c, 70, 35 * SECOND);
+	take(&c, &r, 0, 36); /* that is no more than before */
+	IS(&c, "OK", "");
 	r = quiet();
 	take(&c, &r, 0, 36);
 	IS(&c, "OK", "");

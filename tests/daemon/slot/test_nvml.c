@@ -95,6 +95,9 @@ TEST(nvml_says_what_each_card_says_and_nothing_else)
 	ck_assert_int_eq(b->proc[0].bytes, -1);
 	ck_assert_int_ne(b->proc[0].session, -1); /* process 1 can be seen, whoever it is */
 	ck_assert_str_ne(b->proc[0].name, "");
+	ck_assert(!a->unlisted);
+	read_nvml("card uuid=GPU-a total=1000 used=1 unlisted=1\n");
+	ck_assert(v->card[0].unlisted);
 	read_nvml("card uuid=GPU-a total=1000 used=1\ncard uuid=GPU-b total=1 used=1 lost=15\n");
 	ck_assert_int_eq(v->card[0].health, SW_NVML_OK);
 	ck_assert_int_eq(v->card[1].health, SW_NVML_LOST);
