@@ -41,7 +41,8 @@ FAULTS = [
     ("a worker is not told where it is judged next", "sweep/run/report.c", "program_story",
      "next->decision == SW_DECISION_CONTINUE", "false"),
     ("a program that reports is still silent", "sweep/run/report.c", "program_story",
-     "if (!live->driven) live->runs[e->trial - 1].heard_us", "if (false) live->runs[e->trial - 1].heard_us"),
+     "live->runs[e->trial - 1].heard_us = live->d->clock->mono_us(); live->d->sweep.n_reports++;",
+     "; live->d->sweep.n_reports++;"),
     # --- sweep: who asks, who waits, who holds ---
     ("a sweep that no client asks for does not say so", "sweep/run/hold.c", "ask_story",
      "(live->d->clock->mono_us() - live->asked_us) / 60000000", "0"),
