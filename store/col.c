@@ -5,6 +5,7 @@
 
 static void mark_bad(struct sw_cols *c, int i)
 {
+	/* The first bad column is the one to name: those behind it may have moved with it. */
 	if (c->bad == 0)
 		c->bad = i + 1;
 }
@@ -13,6 +14,8 @@ int64_t sw_col_int(struct sw_cols *c, int i)
 {
 	sqlite3_value *v = sqlite3_column_value(c->q, i);
 
+	/* STRICT tables hold no other type, so this is damage, or a file that somebody has
+	 * edited. */
 	if (sqlite3_value_type(v) != SQLITE_INTEGER) {
 		mark_bad(c, i);
 		return 0;
@@ -30,6 +33,8 @@ double sw_col_real(struct sw_cols *c, int i)
 	sqlite3_value *column = sqlite3_column_value(c->q, i);
 	const double v = sqlite3_value_double(column);
 
+	/* No infinity was ever stored (sw_tx_real()), and NULL, not NaN, is the store's word for no
+	 * number. */
 	if (sqlite3_value_type(column) != SQLITE_FLOAT || !isfinite(v)) {
 		mark_bad(c, i);
 		return 0;

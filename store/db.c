@@ -12,6 +12,7 @@ sw_status sw_db_open(struct sw_db *db, const char *path, struct sw_err *err)
 void sw_db_close(struct sw_db *db)
 {
 	for (size_t i = 0; i < db->n_queries; i++)
+		/* First: sqlite3_close() refuses to close a connection that has statements. */
 		(void)sqlite3_finalize(db->queries[i].stmt);
 	(void)sqlite3_close(db->conn);
 	*db = (struct sw_db){.conn = NULL};
@@ -34,10 +35,14 @@ sw_status sw_db_query(struct sw_db *db, const char *sql, const int64_t *ints, si
 	size_t k = 0;
 
 	*q = NULL;
+	/* The read's transaction could not be begun, or the store is dead: every query of it says
+	 * why. */
 	if (db->broken.code != SW_OK)
 		return sw_err_set(err, db->broken.code, "%s", db->broken.msg);
+	/* By address: the text of each query is a constant of its function. */
 	while (k < db->n_queries && db->queries[k].sql != sql)
 		k++;
+	/* A query is prepared once and kept: they are as many as the functions that read. */
 	assert(k < SW_DB_QUERIES);
 	sqlite3_stmt **stmt = &db->queries[k].stmt;
 	if (k == db->n_queries) {
@@ -46,6 +51,8 @@ sw_status sw_db_query(struct sw_db *db, const char *sql, const int64_t *ints, si
 			return sw_sql_err(err, db->conn, "prepare a query");
 		db->queries[db->n_queries++].sql = sql;
 	}
+	/* Its callback asks for the same rows again: the statement would be reset under the outer
+	 * loop. */
 	if (sqlite3_stmt_busy(*stmt))
 		return sw_err_set(err, SW_BUSY, "this query runs already: %s", sql);
 	for (size_t i = 0; i < n_ints; i++)
@@ -70,6 +77,7 @@ sw_status sw_db_run(struct sw_db *db, sqlite3_stmt *q, const char *what, sw_db_g
 	bool more = true;
 	int step = SQLITE_ROW;
 
+	/* Texts that the callback gets are SQLite's own and hold until the next step. */
 	while (more && (step = sqlite3_step(q)) == SQLITE_ROW) {
 		more = give(&c, arg);
 		if (c.bad != 0) {

@@ -58,6 +58,8 @@ sw_status sw_erase_slice(struct sw_writer *w, struct sw_erasure *e, struct sw_er
 	const size_t end = e->spared != 0 ? 2 * TABLES_N : TABLES_N;
 	int64_t left = SLICE_ROWS, before = 0, after = 0, page = 0;
 	size_t at = e->at;
+	/* IMMEDIATE takes the write lock at once: one that began as a reader could find, at its
+	 * first write, that it must be rolled back. */
 	sw_status rc = sw_sql_exec(w->conn, "BEGIN IMMEDIATE", "delete a sweep", err);
 
 	if (rc != SW_OK)
@@ -66,6 +68,8 @@ sw_status sw_erase_slice(struct sw_writer *w, struct sw_erasure *e, struct sw_er
 		rc = sw_sql_int(w->conn, "PRAGMA freelist_count", &before, err);
 	while (rc == SW_OK && left > 0 && at < end) {
 		rc = erase_rows(w->conn, e, at, &left, err);
+		/* Rows left to remove mean that the table gave fewer than were asked for: it is
+		 * empty. */
 		at += left > 0; /* it has no more */
 	}
 	if (rc == SW_OK)
@@ -74,8 +78,10 @@ sw_status sw_erase_slice(struct sw_writer *w, struct sw_erasure *e, struct sw_er
 		rc = sw_sql_exec(w->conn, "COMMIT", "delete a sweep", err);
 	if (rc != SW_OK)
 		return sw_writer_undo(w, rc, err);
+	/* Only after the commit: a slice that is rolled back leaves the erasure where it stood. */
 	e->at = at;
 	e->done = at == end;
+	/* Pages of the free list: the file itself becomes smaller with sw_writer_shrink(). */
 	e->freed += (after - before) * page;
 	return SW_OK;
 }

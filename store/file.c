@@ -41,12 +41,15 @@ sw_status sw_file_connect(sqlite3 **out, const char *path, const char *name, int
 
 	(void)snprintf(doing, sizeof doing, "open %s", name);
 	*out = NULL;
-	/* Each connection is used by one thread at a time, so SQLite's own mutexes stay out. */
+	/* Each connection is used by one thread at a time, so SQLite's own mutexes stay out. SQLite
+	 * gives a connection even where it fails; it holds the error, and has to be closed. */
 	if (sqlite3_open_v2(path, &conn, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
 		rc = sw_sql_err(err, conn, doing);
 		goto fail;
 	}
 	(void)sqlite3_extended_result_codes(conn, 1);
+	/* Older libraries do not know some of these: what they refuse is one defence less, and no
+	 * error. */
 	(void)sqlite3_db_config(conn, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	(void)sqlite3_db_config(conn, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
 	(void)sqlite3_db_config(conn, SQLITE_DBCONFIG_ENABLE_VIEW, 0, NULL);
@@ -72,6 +75,8 @@ static sw_status sync_dir_of(const char *path, struct sw_err *err)
 	if (slash != NULL)
 		slash[slash == dir] = '\0'; /* "/x" is in "/" */
 	fd = open(slash == NULL ? "." : dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	/* A rename is durable only once its folder is: without this a power cut may leave neither
+	 * file. */
 	if (fd < 0 || fsync(fd) != 0)
 		rc = sw_err_set(err, SW_IO, "sync %s: %s", dir, strerror(errno));
 	if (fd >= 0)
@@ -85,6 +90,8 @@ static sw_status make_private(const char *path, struct sw_err *err)
 {
 	sw_status rc = SW_OK;
 
+	/* What lies there is a new file that an earlier start did not finish, or was put there by
+	 * somebody: O_EXCL would meet it. */
 	(void)unlink(path);
 	const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0 || fchmod(fd, 0600) != 0)
@@ -131,6 +138,8 @@ static sw_status create_file(const char *path, struct sw_err *err)
 	(void)sqlite3_close(
 		conn); /* committed and synced by the rollback journal: one whole file */
 	conn = NULL;
+	/* Behind the last step that may fail for long, and before the rename: from then on a log
+	 * that lies there is replayed into this file. */
 	remove_beside(path);
 	if (rename(fresh, path) != 0)
 		rc = sw_err_set(err, SW_IO, "rename %s: %s", fresh, strerror(errno));
@@ -169,6 +178,8 @@ sw_status sw_file_quick_check(sqlite3 *conn, const char *path, struct sw_err *er
 	char doing[400];
 
 	(void)snprintf(doing, sizeof doing, "check %s", path);
+	/* quick_check reads every page but compares no index with its table, which is most of what
+	 * the whole check takes. */
 	if (sqlite3_prepare_v2(conn, "PRAGMA quick_check(1)", -1, &q, NULL) != SQLITE_OK ||
 	    sqlite3_step(q) != SQLITE_ROW) {
 		rc = sw_sql_err(err, conn, doing);
@@ -259,6 +270,8 @@ bool sw_file_inodes(const char *path, struct sw_inode at[2])
 
 	for (int i = 0; i < 2; i++) {
 		(void)snprintf(name, sizeof name, "%s%s", path, suffixes[i]);
+		/* By device and inode: SQLite holds both files open, and would write on into ones
+		 * that have lost their name. */
 		if (stat(name, &st) != 0)
 			return false;
 		at[i] = (struct sw_inode){.dev = st.st_dev, .ino = st.st_ino};

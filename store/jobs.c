@@ -28,6 +28,7 @@ void sw_jobs_move(struct sw_store_jobs *to, struct sw_store_jobs *from)
 {
 	if (from->head == NULL)
 		return;
+	/* All at once, so that the lock is held for no longer than this, however many there are. */
 	*to->tail = from->head;
 	to->tail = from->tail;
 	sw_jobs_init(from);

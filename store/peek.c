@@ -31,6 +31,7 @@ static sw_status find_file(struct peek *p, const char *path, struct stat *st, st
 	if (stat(path, st) != 0)
 		return sw_err_set(err, errno == ENOENT || errno == ENOTDIR ? SW_NOT_FOUND : SW_IO,
 				  "open %s: %s", path, strerror(errno));
+	/* A folder is the state folder of a daemon: its file is meant. */
 	p->path = join(path, S_ISDIR(st->st_mode) ? "/" SW_STORE_FILE : "");
 	if (p->path == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
@@ -104,6 +105,9 @@ sw_status sw_peek_open(struct sw_db **out, const char *path, struct sw_err *err)
 	if ((rc = find_file(p, path, &p->before, err)) != SW_OK ||
 	    (rc = has_log(p, &log, err)) != SW_OK)
 		goto fail;
+	/* Without a log no daemon has the file open, and `immutable` lets it be read where nothing
+	 * may be written, on a disk that is mounted read-only for one. With one SQLite has to lock,
+	 * as it would for any reader. */
 	p->alone = !log;
 	if ((rc = open_file(p, err)) != SW_OK)
 		goto fail;
@@ -143,6 +147,8 @@ sw_status sw_peek_end(struct sw_db *db, struct sw_err *err)
 	const sw_status rc = has_log(p, &log, err);
 	if (rc != SW_OK)
 		return rc;
+	/* `immutable` takes no lock, so that a daemon may have begun to write meanwhile: what was
+	 * read is then of no one moment. */
 	if (log || stat(p->path, &now) != 0 || now.st_size != p->before.st_size ||
 	    now.st_mtim.tv_sec != p->before.st_mtim.tv_sec ||
 	    now.st_mtim.tv_nsec != p->before.st_mtim.tv_nsec)

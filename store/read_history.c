@@ -50,6 +50,8 @@ static sw_status merge_sides(struct sw_db *db, struct side *events, struct side 
 	    (rc = advance_side(db, reports, err)) != SW_OK)
 		return rc;
 	while (events->live || reports->live) {
+		/* Numbers are given once over both tables, so equal ones are damage; either order
+		 * shows it. */
 		const bool take_event = events->live &&
 					(!reports->live || events->ev <= reports->ev);
 		struct side *s = take_event ? events : reports;
@@ -87,6 +89,8 @@ sw_status sw_read_history(struct sw_db *db, int64_t sweep, bool metrics, history
 	rc = sw_db_query(db, events_sql, SW_INTS(sweep), &events.q, err);
 	if (rc != SW_OK)
 		return rc;
+	/* Without the metrics the index alone is read (report_by_ev): a replay of a million reports
+	 * touches no other page. */
 	rc = sw_db_query(db, metrics ? metrics_sql : reports_sql, SW_INTS(sweep), &reports.q, err);
 	if (rc != SW_OK)
 		return rc;

@@ -21,15 +21,22 @@ static void run_read(struct sw_reader *r, void (*work)(struct sw_db *db, void *a
 {
 	struct sw_db *db = &r->db;
 
+	/* The thread's reads, and sw_store_read_now() on the owner's, share this connection. */
 	(void)pthread_mutex_lock(&r->lock);
 	db->broken = state->died;
+	/* As it was when its turn came: a group that was committed since may be in the snapshot, so
+	 * this is too careful at times, and never too bold. */
 	db->behind = state->behind;
 	if (state->died.code == SW_OK) {
+		/* The snapshot is taken by the first SELECT and holds for all of this read: its
+		 * queries agree with one another. */
 		const sw_status rc = sw_sql_exec(db->conn, "BEGIN", "begin a read", &db->broken);
 
 		assert(rc == db->broken.code); /* a failure now stands there for every query */
 	}
 	work(db, arg);
+	/* A statement that is not reset would hold the snapshot, and with it the log: no checkpoint
+	 * gets past a reader. */
 	sw_db_reset(db);
 	/* Nothing was written, so this loses nothing; should it fail, the next BEGIN says so. */
 	if (!sqlite3_get_autocommit(db->conn))
@@ -85,6 +92,8 @@ void *sw_reader_main(void *reader)
 		(void)pthread_mutex_lock(&s->lock);
 		/* Before the job is done: after that its client may go. */
 		sw_turns_charge(&r->turns, job->turn.client, sw_clock_mono_us() - from_us);
+		/* With the lock, as the list: a stop that sees nothing queued must find the job
+		 * among the done. */
 		(void)atomic_fetch_sub(&s->queued, job->weight);
 		sw_jobs_add(&s->done, job);
 		(void)pthread_mutex_unlock(&s->lock);
@@ -101,6 +110,7 @@ void sw_store_read_now(struct sw_store *s, void (*work)(struct sw_db *db, void *
 	(void)pthread_mutex_lock(&s->lock);
 	const uint64_t after = s->n_enqueued;
 	s->waiting++;
+	/* Only where nothing else runs on this thread: at the start, before clients are served. */
 	while (!may_read(s, after))
 		(void)pthread_cond_wait(&s->readers[SW_READ_SHORT].wake, &s->lock);
 	s->waiting--;

@@ -75,6 +75,8 @@ static sw_status take_step(sqlite3 *conn, const char *sql, int64_t to, const cha
 			   struct sw_err *err)
 {
 	char mark[512];
+	/* The step and its marks in one transaction: a crash leaves the file at the version before,
+	 * whole. */
 	sw_status rc = sw_sql_exec(conn, "BEGIN IMMEDIATE", doing, err);
 
 	if (rc != SW_OK)
@@ -145,6 +147,7 @@ sw_status sw_schema_migrate(sqlite3 *conn, const char *path, const char *const *
 	if ((version != 0 || n_tables > 0) &&
 	    (rc = check_owner(conn, path, version, 1, n_steps, err)) != SW_OK)
 		return rc;
+	/* A transaction for each: a step that fails leaves those before it done. */
 	for (; version < n_steps; version++) {
 		(void)snprintf(doing, sizeof doing, "bring %s to schema %lld", path,
 			       (long long)version + 1);

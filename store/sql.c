@@ -25,6 +25,7 @@ static sw_status status_of(int code, int why)
 	switch (code & 0xff) {
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
+	/* A close interrupts the reads that run: they are cut short, not wrong. */
 	case SQLITE_INTERRUPT:
 		return SW_BUSY;
 	case SQLITE_NOMEM:
@@ -42,7 +43,10 @@ static sw_status status_of(int code, int why)
 
 sw_status sw_sql_err(struct sw_err *err, sqlite3 *conn, const char *doing)
 {
+	/* First: each call below may set it. */
 	const int why = errno;
+	/* Extended, since a failed sync (IOERR_FSYNC) and a write that found no room (IOERR_WRITE)
+	 * share the primary code. */
 	const int code = conn == NULL ? SQLITE_NOMEM : sqlite3_extended_errcode(conn);
 	const sw_status rc = conn == NULL ? SW_NOMEM : status_of(code, why);
 	const char *text = conn == NULL ? "out of memory" : sqlite3_errmsg(conn);

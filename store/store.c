@@ -43,6 +43,8 @@ static void free_sync(struct sw_store *s)
 static void tell_to_close(struct sw_store *s)
 {
 	(void)pthread_mutex_lock(&s->lock);
+	/* The writer ends when its queue is empty; what waits is still committed, within
+	 * SW_CLOSE_LIMIT_MS on a full disk. */
 	s->closing = true;
 	s->close_by_us = sw_clock_mono_us() + (int64_t)SW_CLOSE_LIMIT_MS * 1000;
 	(void)pthread_cond_broadcast(&s->to_writer);
@@ -54,7 +56,8 @@ static void tell_to_close(struct sw_store *s)
 static void join_readers(struct sw_store *s, int n)
 {
 	for (int k = 0; k < n; k++) {
-		/* A read that runs now has nobody left to tell. */
+		/* A read that runs now has nobody left to tell. The one call that SQLite allows
+		 * from another thread while the connection is in use. */
 		sqlite3_interrupt(s->readers[k].db.conn);
 		(void)pthread_join(s->readers[k].thread, NULL);
 	}
@@ -102,10 +105,13 @@ bool sw_store_in_place(const struct sw_store *s)
 
 static sw_status open_files(struct sw_store *s, struct sw_err *err)
 {
+	/* The writer first: it makes the file and its log, without which a reading connection
+	 * cannot open them. */
 	sw_status rc = sw_writer_open(&s->writer, s->path, err);
 
 	if (rc == SW_OK)
 		rc = open_readers(s, err);
+	/* While both are open: from here on the writer compares after each commit. */
 	if (rc == SW_OK && !sw_file_inodes(s->path, s->at))
 		rc = sw_err_set(err, SW_IO, "open %s: it or its log is gone again", s->path);
 	return rc;
@@ -131,6 +137,7 @@ sw_status sw_store_open(struct sw_store **out, const char *dir, const struct sw_
 		goto fail;
 	}
 	(void)snprintf(s->path, n, "%s/%s", dir, SW_STORE_FILE);
+	/* Threads last: before them the connections are this thread's alone. */
 	if ((rc = open_files(s, err)) != SW_OK || (rc = start_threads(s, err)) != SW_OK)
 		goto fail_open;
 	*out = s;
@@ -161,6 +168,8 @@ void sw_store_close(struct sw_store *s)
 		for (struct sw_turn *t;
 		     (t = sw_turns_take(&s->readers[k].turns, NULL, NULL)) != NULL;)
 			sw_jobs_free((struct sw_store_job *)t);
+	/* Their callbacks never run: the owner is past its loop, and what they would tell is in the
+	 * store. */
 	(void)sw_jobs_clear(&s->done);
 	(void)sw_jobs_clear(&s->erasures);
 	close_readers(s); /* before the writer, whose close folds the log into the file */
@@ -180,6 +189,7 @@ void sw_store_poll(struct sw_store *s)
 	s->polling = true;
 	sw_jobs_init(&done);
 	(void)pthread_mutex_lock(&s->lock);
+	/* Taken as one list: callbacks run without the lock, and may commit and read. */
 	sw_jobs_move(&done, &s->done);
 	(void)pthread_mutex_unlock(&s->lock);
 	for (struct sw_store_job *job; (job = sw_jobs_take(&done)) != NULL;) {
@@ -202,6 +212,7 @@ bool sw_store_has_room(struct sw_store *s)
 const char *sw_store_stuck(struct sw_store *s)
 {
 	(void)pthread_mutex_lock(&s->lock);
+	/* A copy of the owner's: the writer's line may change as soon as the lock is let go. */
 	memcpy(s->stuck_seen, s->stuck, sizeof s->stuck_seen);
 	(void)pthread_mutex_unlock(&s->lock);
 	return s->stuck_seen[0] == '\0' ? NULL : s->stuck_seen;
@@ -221,6 +232,8 @@ sw_status sw_store_commit(struct sw_store *s, struct sw_tx *tx, sw_store_done_cb
 	if (tx == NULL)
 		return SW_INVALID;
 	struct sw_store_job *job = &tx->job;
+	/* Looked at once, here: the functions that put rows have no status, so that their callers
+	 * read as the rows do. */
 	if (tx->ops.failed != SW_OK || tx->failed != SW_OK) {
 		rc = tx->ops.failed != SW_OK ? tx->ops.failed : tx->failed;
 		sw_tx_destroy(tx);
@@ -233,6 +246,8 @@ sw_status sw_store_commit(struct sw_store *s, struct sw_tx *tx, sw_store_done_cb
 	if (s->dead)
 		rc = SW_IO;
 	if (rc == SW_OK) {
+		/* Under the lock with the queue: a read that is asked for next waits for exactly
+		 * these. */
 		s->n_enqueued++;
 		s->queued_bytes += tx->ops.len;
 		(void)atomic_fetch_add(&s->queued, job->weight);
@@ -282,12 +297,16 @@ sw_status sw_store_read(struct sw_store *s, enum sw_read_kind kind, struct sw_st
 {
 	struct sw_store_job *job;
 
+	/* Reads are refused where the queue is full; changes are not, for the state machine has
+	 * moved by then: who makes one asks sw_store_has_room() before. */
 	if (atomic_load(&s->queued) >= SW_STORE_MAX_QUEUED)
 		return SW_BUSY;
 	if ((job = sw_calloc(1, sizeof *job)) == NULL)
 		return SW_NOMEM;
 	*job = (struct sw_store_job){.work = work, .done = done, .arg = arg, .weight = 1};
 	(void)pthread_mutex_lock(&s->lock);
+	/* So a client reads what it has written, and a change that this turn of the loop has
+	 * queued. */
 	job->after = s->n_enqueued;
 	(void)atomic_fetch_add(&s->queued, job->weight);
 	sw_turns_add(&s->readers[kind].turns, &(who != NULL ? who : &s->own)->kinds[kind],

@@ -17,6 +17,8 @@ sw_status sw_writer_shrink(struct sw_writer *w, bool *more, struct sw_err *err)
 	sw_status rc = sw_sql_int(w->conn, "PRAGMA freelist_count", &pages, err);
 
 	*more = false;
+	/* A vacuum moves pages from the end of the file: each is written through the log, so a
+	 * little at a time. */
 	if (rc == SW_OK && pages >= SLICE_PAGES) {
 		rc = sw_sql_exec(w->conn, "PRAGMA incremental_vacuum(256)", "shrink the file", err);
 		*more = rc == SW_OK;

@@ -52,6 +52,7 @@ void sw_tx_op(struct sw_tx *tx, enum sw_store_op op)
 
 	/* Room for a common operation at once, not by doubling from 64 bytes. */
 	(void)sw_buf_reserve(&tx->ops, 480);
+	/* The number of values is counted up behind it as they come. */
 	tx->op_at = tx->ops.len;
 	tx_put(tx, head, sizeof head);
 	tx->n_ops++;
@@ -111,6 +112,7 @@ void sw_tx_text_opt(struct sw_tx *tx, const char *s)
 		return;
 	}
 	const size_t n = strlen(s);
+	/* With its NUL, so that the text can be read where it lies. */
 	const uint32_t len = (uint32_t)n;
 	assert(n < INT_MAX); /* no message is as long */
 	put_value(tx, SW_VALUE_TEXT, &len, sizeof len);
@@ -160,6 +162,8 @@ bool sw_tx_next(const struct sw_tx *tx, size_t *at, enum sw_store_op *op,
 		} else if (type == SW_VALUE_TEXT) {
 			(void)get_bytes(tx, at, &len, sizeof len);
 			v->len = (int)len;
+			/* No copy: the block stays until the group is committed, and SQLite is told
+			 * so (SQLITE_STATIC). */
 			v->s = get_bytes(tx, at, NULL, (size_t)len + 1);
 		}
 	}

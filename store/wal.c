@@ -44,6 +44,8 @@ static uint32_t little_word(const unsigned char *p)
 static struct sum add_up(struct sum s, bool big, const unsigned char *p, size_t n)
 {
 	for (size_t i = 0; i < n; i += 8) {
+		/* The sums of SQLite's file format: each word depends on all before it, so that a
+		 * frame of another place, or of an earlier log, does not fit. */
 		s.a += (big ? big_word(p + i) : little_word(p + i)) + s.b;
 		s.b += (big ? big_word(p + i + 4) : little_word(p + i + 4)) + s.a;
 	}
@@ -106,6 +108,7 @@ static bool check_frame(struct log *l, bool *follows)
 
 	*follows = salts && is_same_sum(from_stored, its);
 	const bool whole = *follows || (salts && is_same_sum(from_added, its));
+	/* The next frame goes on from what this one says, as SQLite's own recovery does. */
 	l->stored = its;
 	l->added = whole ? its : from_added;
 	return whole;
@@ -120,6 +123,7 @@ static struct sw_wal_lost walk_frames(struct log *l, bool right)
 		const off_t at = (off_t)HEADER + (off_t)(n - 1) * (off_t)(FRAME + l->page);
 		bool follows;
 
+		/* The end, or a frame that was cut short: nothing whole can stand behind it. */
 		if (!read_at(l, l->frame, FRAME + l->page, at)) {
 			lost.rest = lseek(l->fd, 0, SEEK_END) - end;
 			return lost;
@@ -130,6 +134,7 @@ static struct sw_wal_lost walk_frames(struct log *l, bool right)
 			lost.frame = n;
 			continue;
 		}
+		/* The size of the database, in the frame that ends a commit; 0 in all others. */
 		if (right && big_word(l->frame + 4) != 0) {
 			lost.found++;
 			end = at + (off_t)(FRAME + l->page);

@@ -28,6 +28,8 @@ static int on_wal(void *arg, sqlite3 *conn, const char *schema, int pages)
 
 	(void)conn;
 	(void)schema;
+	/* Fewer than before: SQLite has begun the log anew, since a checkpoint had taken all of
+	 * it. */
 	if (pages < w->wal_pages)
 		sw_writer_log_cut(w);
 	w->wal_pages = pages;
@@ -44,11 +46,15 @@ sw_status sw_writer_open(struct sw_writer *w, const char *path, struct sw_err *e
 	    (rc = prepare(w->conn, "COMMIT", "commit", &w->commit, err)) != SW_OK ||
 	    (rc = prepare(w->conn, "ROLLBACK", "rollback", &w->rollback, err)) != SW_OK)
 		goto fail;
+	/* All at the start: a statement that does not fit the tables is found before anything is
+	 * promised. */
 	for (int op = 0; op < SW_OP_N; op++)
 		for (int i = 0; i < SW_OP_SQL_MAX && sw_op_defs[op]->sql[i] != NULL; i++)
 			if ((rc = prepare(w->conn, sw_op_defs[op]->sql[i], sw_op_defs[op]->name,
 					  &w->ops[op][i], err)) != SW_OK)
 				goto fail;
+	/* In the place of the automatic checkpoint, which would run inside a commit that somebody
+	 * waits for. */
 	(void)sqlite3_wal_hook(w->conn, on_wal, w);
 	return SW_OK;
 fail:
@@ -121,6 +127,8 @@ static sw_status run_op(struct sw_writer *w, enum sw_store_op op, const struct s
 			return rc;
 		}
 		(void)sqlite3_reset(q); /* cannot fail after a step that was done */
+		/* A change of a row that is not there would be lost without a word, and the store
+		 * behind the state machine. */
 		if (!def->any_rows[i] && sqlite3_changes(w->conn) != 1) {
 			describe(doing, sizeof doing, op, values, n);
 			return sw_err_set(err, SW_INTERNAL, "%s: there is no such row", doing);
@@ -158,7 +166,8 @@ sw_status sw_writer_undo(struct sw_writer *w, sw_status rc, struct sw_err *err)
 {
 	struct sw_err undo = SW_ERR_INIT;
 
-	/* SQLite may have rolled back by itself. */
+	/* SQLite may have rolled back by itself. A full disk, among others, ends the transaction
+	 * inside SQLite; to roll back again would be an error. */
 	if (sqlite3_get_autocommit(w->conn) ||
 	    run_plain(w, w->rollback, "rollback", &undo) == SW_OK)
 		return rc;
@@ -173,6 +182,8 @@ sw_status sw_writer_apply(struct sw_writer *w, const struct sw_store_job *jobs, 
 
 	if (rc != SW_OK)
 		return rc;
+	/* One transaction and one sync for all that waited: the slower the disk syncs, the more
+	 * each sync carries. */
 	if ((rc = run_jobs(w, jobs, err)) == SW_OK &&
 	    (rc = run_plain(w, w->commit, "commit", err)) == SW_OK)
 		return SW_OK;
@@ -185,6 +196,8 @@ sw_status sw_writer_checkpoint(struct sw_writer *w, struct sw_err *err)
 		return SW_OK;
 	const int code =
 		sqlite3_wal_checkpoint_v2(w->conn, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	/* Set before the result is known: one that a reader held up is not tried again after each
+	 * commit. */
 	w->checkpoint_at = w->wal_pages + CHECKPOINT_PAGES;
 	if (code == SQLITE_OK)
 		return SW_OK;

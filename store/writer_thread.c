@@ -68,11 +68,14 @@ static bool wait_for_room(struct sw_store *s, sw_status why, const struct sw_err
 	const bool was_closing = s->closing;
 	sw_readers_wake(s);
 	(void)pthread_mutex_unlock(&s->lock);
+	/* Without the lock, as every hook: the owner may call the store from it. */
 	if (first && s->hooks.wake != NULL)
 		s->hooks.wake(s->hooks.user); /* sw_store_stuck() has news */
 	(void)pthread_mutex_lock(&s->lock);
 	while (code == 0 && s->closing == was_closing)
 		code = pthread_cond_timedwait(&s->to_writer, &s->lock, &until);
+	/* The same group again: its operations are in memory as they were, and its order must not
+	 * change. */
 	const bool again = !s->closing || sw_clock_mono_us() < s->close_by_us;
 	(void)pthread_mutex_unlock(&s->lock);
 	return again;
@@ -81,6 +84,8 @@ static bool wait_for_room(struct sw_store *s, sw_status why, const struct sw_err
 static void die_of(struct sw_store *s, const struct sw_err *err)
 {
 	(void)pthread_mutex_lock(&s->lock);
+	/* Before the hook: a commit that comes in between is refused, and none is acknowledged
+	 * after this. */
 	s->dead = true;
 	s->died = *err;
 	sw_readers_wake(s);
@@ -106,6 +111,7 @@ static void settle_group(struct sw_store *s, struct sw_store_jobs *group)
 		sw_jobs_add(job->done == NULL ? &quiet : &heard, job);
 	}
 	(void)pthread_mutex_lock(&s->lock);
+	/* In one hold of the lock with the list of the done: who sees the count finds the jobs. */
 	s->n_committed += n;
 	s->wrote_us = sw_clock_mono_us();
 	s->queued_bytes -= bytes;
@@ -127,6 +133,8 @@ static bool commit_group(struct sw_store *s, const struct sw_store_jobs *group)
 		struct sw_err err = SW_ERR_INIT;
 		sw_status rc = sw_writer_apply(&s->writer, group->head, &err);
 
+		/* After the commit and before its word: between two looks the file may have gone,
+		 * but nothing that was acknowledged has. */
 		if (rc == SW_OK && sw_file_in_place(s->path, s->at))
 			return true;
 		if (rc == SW_OK) /* committed where nobody will find it */
@@ -159,7 +167,8 @@ static bool write_group(struct sw_store *s, struct sw_store_jobs *group)
 /* A slice of the first erasure. false: the writer ends. */
 static bool erase_slice(struct sw_store *s)
 {
-	/* Others add behind it; only this thread takes it. */
+	/* Others add behind it; only this thread takes it. Read without the lock: the head changes
+	 * only by this thread, once there is one. */
 	struct sw_erasure *e = (struct sw_erasure *)s->erasures.head;
 	struct sw_err err = SW_ERR_INIT;
 	errno = 0; /* what sw_sql_err() sees is of this slice */
@@ -217,6 +226,8 @@ static enum turn next_turn(struct sw_store *s, struct sw_store_jobs *group, int6
 			take_group(s, group);
 			break;
 		}
+		/* Only behind the writes: a close commits all that waits first, and leaves erasures
+		 * to the next start. */
 		if (s->closing)
 			break;
 		if (now_us >= due_us) {
@@ -271,6 +282,8 @@ void *sw_writer_main(void *store)
 		else
 			tidy = begin;
 		if (rc == SW_OK)
+			/* After the answers have left: a checkpoint syncs the database itself,
+			 * which may take long. */
 			rc = sw_writer_checkpoint(&s->writer, &err);
 		if (rc != SW_OK) {
 			die_of(s, &err);
