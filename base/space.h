@@ -24,8 +24,8 @@ struct sw_param {
 	size_t n_choices; /* CATEGORICAL: at least 1 */
 	const double
 		*weights; /* CATEGORICAL: n_choices of them, or NULL for equal ones; borrowed */
-	/* What the choices (CONSTANT: the one) are as numbers, where all of them are: constraints
-	 * can then use the parameter. NULL: they are not; borrowed. */
+	/* The choices (CONSTANT: the one) as numbers, if all of them are, so that constraints can
+	 * use the parameter; else NULL. Borrowed. */
 	const double *numbers;
 };
 

@@ -37,7 +37,7 @@ typedef enum { SW_STATUS_MAP(SW_STATUS_ENUM) } sw_status;
 struct sw_err {
 	sw_status code; /* SW_OK: no error recorded yet */
 	char msg[320];  /* NUL-terminated, one line, no trailing newline */
-	char ptr[160];  /* JSON pointer (RFC 6901) of the field at fault; "" when there is none */
+	char ptr[160];  /* JSON pointer (RFC 6901) of the field at fault; "": none */
 };
 
 #define SW_ERR_INIT                                                                                \

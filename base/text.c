@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What no line shows as it is: a control character (C0, DEL, C1), a line separator, one that turns
- * the direction of text, or a byte that is no UTF-8. */
+/* Matches what no line may show as it is: a control character (C0, DEL, C1), a line separator, one
+ * that turns the direction of text, or a byte that is no UTF-8. */
 static bool is_harmful(uint32_t r)
 {
 	return r < 0x20 || (r >= 0x7f && r <= 0x9f) || r == 0x061c || r == 0x200e || r == 0x200f ||

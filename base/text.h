@@ -20,7 +20,7 @@ const char *sw_text_show(const char *s, char out[44]);
 /* n with commas between thousands: "1,438". Returns out. */
 const char *sw_text_count(uint64_t n, char out[32]);
 
-/* Name i of a list with commas between them, as CUDA_VISIBLE_DEVICES has; false: there is none, and
+/* Name i of a list with commas between them, as CUDA_VISIBLE_DEVICES has; false: fewer names, and
  * out is "". */
 bool sw_text_nth(const char *list, size_t i, char *out, size_t cap);
 

@@ -16,8 +16,8 @@
 bool sw_tree_walk(int at, const char *name,
 		  bool (*see)(int at, const char *name, bool folder, void *arg), void *arg);
 
-/* What a folder that was made read-only (as DVC, git-annex and Go's module cache do) holds cannot
- * be taken out of it: makes it writable. One that is another user's stays as it is. */
+/* Makes a folder writable, so that its contents can be removed: DVC, git-annex and Go's module
+ * cache leave them read-only. One that is another user's stays as it is. */
 void sw_tree_open_up(int at, const char *name);
 
 /* Removes a file, or a folder with all that is in it, however deep, read-only folders too. */

@@ -48,9 +48,9 @@ struct sw_daemon {
 
 	int64_t started_us;
 	int64_t tick_us;      /* of the last tick */
-	int64_t awake_us;     /* since when it does not stand still any more; 0: it never did */
+	int64_t awake_us;     /* since when it runs again after it stood still; 0: it never did */
 	int64_t clock_set_ms; /* clock->set_ms() as the log has it */
-	bool draining;        /* hands out no more trials, and: */
+	bool draining;        /* hands out no trial, and: */
 	bool drain_stop;      /* ends once no slot has one */
 	enum { SW_UP, SW_STOPPING, SW_CLOSING } phase;
 	int64_t stop_deadline_us;

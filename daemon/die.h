@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include <stddef.h>
 
-#define SW_EXIT_LOST 70 /* the store cannot be relied on any more; sysexits.h: EX_SOFTWARE */
+#define SW_EXIT_LOST 70 /* the store can no longer be relied on; sysexits.h: EX_SOFTWARE */
 
 /* A change could not be recorded: state in memory and on disk would part. Logs a line and ends the
  * process, by status 70 where the store is lost (SW_IO) and by abort() for want of memory; the next

@@ -62,7 +62,7 @@ static bool read_listen(const char *text, struct sw_pilot_options *o)
 
 /* --- lines --- */
 
-/* What is wrong with the value; NULL: nothing. */
+/* Sets the option, or says what is wrong with its value; NULL: nothing. */
 static const char *set_option(struct sw_pilot_options *o, const char *key, const char *value)
 {
 	const size_t len = strlen(o->other);

@@ -34,7 +34,7 @@ SW_NODISCARD sw_status sw_pilot_options_parse(struct sw_pilot_options *o, const 
 /* The same of a file of at most 64 KiB. */
 SW_NODISCARD sw_status sw_pilot_options_read(struct sw_pilot_options *o, const char *file,
 					     struct sw_err *err);
-/* What a job asks for where a sweep has options of its own, which go over those of the same key.
+/* Merges a sweep's own options over the daemon's of the same key.
  * lines: key=value, each with its line end, as those of struct sw_spec; an empty value takes the
  * key away. Pure. */
 void sw_pilot_options_over(const struct sw_pilot_options *o, const char *lines, unsigned *time_s,

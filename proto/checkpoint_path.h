@@ -18,7 +18,7 @@
 /* out[cap]: the path in dir, or with dir NULL the name alone. What does not fit is cut: cap is at
  * least strlen(dir) + SW_CHECKPOINT_NAME_MAX. */
 void sw_checkpoint_path(char *out, size_t cap, const char *dir, uint64_t trial, uint64_t step);
-/* The way back, from a path or a name; false: it is none of these. */
+/* Reads them back from a path or a name; false: not such a name. */
 bool sw_checkpoint_path_read(const char *path, uint64_t *trial, uint64_t *step);
 
 #endif

@@ -65,7 +65,7 @@ static const char *nearest_word(const struct sw_form_key *k, const char *word)
 {
 	const struct sw_hint *hint = hint_of(k->hints, k->hints_n, word);
 
-	/* The word is no choice, so the place that is none is how many there are. */
+	/* The word is no choice: its place is one behind the last, how many there are. */
 	return hint != NULL ? hint->use : sw_nearest(word, k->choices, sw_key_word(k, word));
 }
 
@@ -90,8 +90,8 @@ static void check_word(const struct value *at)
 			      sw_key_want(k, want, sizeof want));
 }
 
-/* What turns the direction of text, too: a terminal would show another line than the one that is
- * stored. */
+/* Refuses characters that turn the direction of text, too: a terminal would show another line than
+ * the one that is stored. */
 static bool is_plain(const char *text)
 {
 	while (*text != '\0') {

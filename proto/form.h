@@ -45,9 +45,9 @@ struct sw_form_key {
 	const char *const *choices;  /* of a choice: NULL-terminated */
 	const struct sw_hint *hints; /* of a choice: words from elsewhere */
 	size_t hints_n;
-	/* The default. Of a choice it is the first. NaN: there is none that holds for all (of
-	 * split_seed it is the sweep's seed), or the value must be given (of a layer). Before that
-	 * of epochs comes the pruner's max_t. */
+	/* The default. Of a choice it is the first. NaN: no default holds for all (split_seed's is
+	 * the sweep's seed), or the value must be given (of a layer). Before that of epochs comes
+	 * the pruner's max_t. */
 	double fallback;
 	struct {
 		const char *optimizer; /* NULL: the default is the same with each */

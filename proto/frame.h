@@ -39,8 +39,8 @@ SW_NODISCARD sw_status sw_frame_next(struct sw_frame *f, char **line, size_t *le
 /* Are there bytes that sw_frame_next() may still turn into a line without more input? */
 bool sw_frame_pending(const struct sw_frame *f);
 
-/* No more is read for a while: what waits behind the last line given out is kept in no more memory
- * than it needs. No borrowed line is valid after it. */
+/* Call it when reading stops for a while: the rest behind the last line given out is moved into as
+ * much memory as it needs. Borrowed lines end here. */
 void sw_frame_rest(struct sw_frame *f);
 size_t sw_frame_bytes(const struct sw_frame *f); /* of memory */
 /* Does an unfinished line wait for more input, be it one that is skipped? */

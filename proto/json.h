@@ -88,8 +88,8 @@ void sw_jw_kint_opt(struct sw_jw *w, const char *key, bool has, int64_t v);
 void sw_jw_knum_opt(struct sw_jw *w, const char *key, bool has, double v);
 void sw_jw_kraw(struct sw_jw *w, const char *key, const char *json);
 
-/* What strtod() reads of text in the "C" locale, and where it ends; the 17 digits of most doubles
- * in a sixth of its time. */
+/* Reads a number as strtod() does in the "C" locale, and says where it ends; the 17 digits of most
+ * doubles in a sixth of its time. */
 double sw_json_num_read(const char *text, const char **end);
 /* The shortest decimal text that strtod() reads back as v; v finite. out[32]. "C" locale. */
 void sw_json_num_text(double v, char out[32]);

@@ -20,9 +20,9 @@
  * have so long a path; out is then "". */
 SW_NODISCARD sw_status sw_socket_path_default(char *out, size_t cap);
 
-/* Where the daemon of the default state folder listens, as it has told there (its file `lock`: the
- * pid, then the path): found from cron, too, or from another session. SW_NOT_FOUND: none has. *pid:
- * that of the daemon, 0 where it has ended since. */
+/* Finds where the daemon of the default state folder listens, by that folder's file `lock` (the
+ * pid, then the path), so from cron, too, or another session. SW_NOT_FOUND: no daemon has told.
+ * *pid: that of the daemon, 0 where it has ended since. */
 SW_NODISCARD sw_status sw_socket_path_told(char *out, size_t cap, long *pid);
 
 /* The default state folder: $XDG_STATE_HOME/sweepd, or $HOME/.local/state/sweepd. SW_NOT_FOUND:

@@ -70,7 +70,7 @@ sw_status sw_erase_slice(struct sw_writer *w, struct sw_erasure *e, struct sw_er
 		rc = erase_rows(w->conn, e, at, &left, err);
 		/* Rows left to remove mean that the table gave fewer than were asked for: it is
 		 * empty. */
-		at += left > 0; /* it has no more */
+		at += left > 0; /* it is empty */
 	}
 	if (rc == SW_OK)
 		rc = sw_sql_int(w->conn, "PRAGMA freelist_count", &after, err);

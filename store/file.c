@@ -90,8 +90,8 @@ static sw_status make_private(const char *path, struct sw_err *err)
 {
 	sw_status rc = SW_OK;
 
-	/* What lies there is a new file that an earlier start did not finish, or was put there by
-	 * somebody: O_EXCL would meet it. */
+	/* An earlier start may have left its unfinished file there, or somebody put one: O_EXCL
+	 * would meet it. */
 	(void)unlink(path);
 	const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0 || fchmod(fd, 0600) != 0)
@@ -228,8 +228,8 @@ static sw_status set_up(sqlite3 *conn, const char *path, struct sw_err *err)
 	sw_status rc;
 
 	(void)snprintf(doing, sizeof doing, "open %s", path);
-	/* Whose file it is comes first: nothing is written to one of a stranger or another
-	 * version. */
+	/* The owner is checked first: nothing is written to a stranger's file or to another
+	 * version's. */
 	if ((rc = sw_schema_update(conn, path, err)) != SW_OK ||
 	    (rc = sw_sql_exec(conn, "PRAGMA journal_mode = WAL", doing, err)) != SW_OK ||
 	    (rc = sw_sql_exec(conn, durability, doing, err)) != SW_OK)

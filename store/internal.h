@@ -40,7 +40,7 @@
 SW_NODISCARD sw_status sw_sql_err(struct sw_err *err, sqlite3 *conn, const char *doing);
 SW_NODISCARD sw_status sw_sql_exec(sqlite3 *conn, const char *sql, const char *doing,
 				   struct sw_err *err);
-/* The first column of the first row, an integer; SW_IO when there is none. */
+/* The first column of the first row, an integer; SW_IO: no such row. */
 SW_NODISCARD sw_status sw_sql_int(sqlite3 *conn, const char *sql, int64_t *out, struct sw_err *err);
 
 /* --- the file (file.c, schema.c) --- */
@@ -240,7 +240,7 @@ void sw_db_reset(struct sw_db *db); /* ends all that run */
  * already (a callback that asks the same question again). */
 SW_NODISCARD sw_status sw_db_query(struct sw_db *db, const char *sql, const int64_t *ints,
 				   size_t n_ints, sqlite3_stmt **q, struct sw_err *err);
-/* Takes a row; false: it wants no more. */
+/* Takes a row; false: it is the last one wanted. */
 typedef bool sw_db_give_fn(struct sw_cols *c, void *arg);
 
 /* The arg of most of them: the caller's function for the rows, and how many have come. */

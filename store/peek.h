@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "store/read.h"
 
-/* path: the file, or the state directory that holds it. SW_NOT_FOUND: there is none. SW_IO: not a
+/* path: the file, or the state directory that holds it. SW_NOT_FOUND: no such file. SW_IO: not a
  * sweepd database, damaged, not readable. SW_CONFLICT: of another schema than this program's.
  * Cost: reads the whole file (quick_check). *out is the caller's, on SW_OK. */
 SW_NODISCARD sw_status sw_peek_open(struct sw_db **out, const char *path, struct sw_err *err);

@@ -38,7 +38,7 @@ bool sw_read_behind(const struct sw_db *db);
 SW_NODISCARD sw_status sw_read_sweeps(struct sw_db *db, int64_t sweep, sw_row_sweep_cb *cb,
 				      void *arg, struct sw_err *err);
 
-/* Of a sweep that there is; SW_GONE_NOT where there is none. */
+/* Of one sweep; SW_GONE_NOT if it is not stored. */
 SW_NODISCARD sw_status sw_read_gone(struct sw_db *db, int64_t sweep, enum sw_gone *out,
 				    struct sw_err *err);
 
@@ -50,10 +50,10 @@ SW_NODISCARD sw_status sw_read_trials(struct sw_db *db, int64_t sweep, const cha
 /* One trial; SW_NOT_FOUND. */
 SW_NODISCARD sw_status sw_read_trial(struct sw_db *db, int64_t sweep, int64_t trial,
 				     sw_row_trial_cb *cb, void *arg, struct sw_err *err);
-/* What plots are made of: a sweep's trials by number, where asked for with their params, or, of a
- * sweep of several metrics, those of sw_read_standing(); of each suggestion of a model of one
- * metric trial, and the mean and sd that it expected; of each attempt on a slot, by trial, slot,
- * times, state and cause. Nothing else of the rows is filled. */
+/* Rows for plots: a sweep's trials by number, if asked for with their params, or, of a sweep of
+ * several metrics, those of sw_read_standing(); of each suggestion of a model of one metric trial,
+ * and the mean and sd that it expected; of each attempt on a slot, by trial, slot, times, state and
+ * cause. Nothing else of the rows is filled. */
 enum sw_points { SW_POINTS_BARE, SW_POINTS_PARAMS, SW_POINTS_METRICS };
 SW_NODISCARD sw_status sw_read_points(struct sw_db *db, int64_t sweep, enum sw_points with,
 				      sw_row_point_cb *cb, void *arg, struct sw_err *err);
@@ -98,7 +98,7 @@ SW_NODISCARD sw_status sw_read_enqueued(struct sw_db *db, int64_t sweep, int64_t
 SW_NODISCARD sw_status sw_read_reports(struct sw_db *db, int64_t sweep, int64_t trial,
 				       int64_t after_attempt, int64_t after_seq, int64_t limit,
 				       sw_row_report_cb *cb, void *arg, struct sw_err *err);
-/* One report by its key, SW_NOT_FOUND when there is none: for repeats of an acknowledged report. */
+/* One report by its key, or SW_NOT_FOUND: for repeats of an acknowledged report. */
 SW_NODISCARD sw_status sw_read_report(struct sw_db *db, int64_t sweep, int64_t trial,
 				      int64_t attempt, int64_t seq, sw_row_report_cb *cb, void *arg,
 				      struct sw_err *err);
@@ -139,7 +139,7 @@ SW_NODISCARD sw_status sw_read_journal(struct sw_db *db, const char *journal, in
 
 /* --- what only a check of the file asks for --- */
 
-/* One attempt: no call where there is none. */
+/* One attempt: no call if it is not stored. */
 SW_NODISCARD sw_status sw_read_attempt(struct sw_db *db, int64_t sweep, int64_t trial,
 				       int64_t attempt, sw_row_attempt_cb *cb, void *arg,
 				       struct sw_err *err);

@@ -4,7 +4,7 @@
 #include "store/internal.h"
 #include <assert.h>
 
-/* What a read has to know of the store, as it was under the lock when the read's turn came. */
+/* The state of the store for a read, as it was under the lock when the read's turn came. */
 struct state {
 	struct sw_err died; /* code SW_OK: it lives; else each query says so */
 	bool behind;

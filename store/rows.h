@@ -11,10 +11,10 @@
 
 #define SW_LOG_MAX_LINES 1000
 
-/* What is left of a deleted sweep. */
+/* How much is left of a deleted sweep. */
 enum sw_gone {
 	SW_GONE_NOT,
-	SW_GONE_SOON, /* it is being removed: nobody sees it any more */
+	SW_GONE_SOON, /* it is being removed: nobody sees it */
 	SW_GONE_ALL,
 	SW_GONE_BUT_BEST, /* an archived record: the row, and one trial */
 };

@@ -30,7 +30,7 @@
 		  "PRIMARY KEY (sweep, trial, attempt),"                                           \
 		  " FOREIGN KEY (sweep, trial) REFERENCES trial")                                  \
 	", WITHOUT ROWID;"
-/* No foreign key: the same operation updates the trial's row, and fails when there is none.
+/* No foreign key: the same operation updates the trial's row, and fails if that is missing.
  * report_by_ev carries every column that a replay needs: a replay is one pass over the index and
  * never touches the metrics. */
 #define REPORT                                                                                     \
@@ -113,7 +113,7 @@ static sw_status refuse_version(sqlite3 *conn, const char *path, int64_t version
 		path, wrote, (long long)version, (long long)known);
 }
 
-/* Whose file it is, then whether this program reads that version, then whether both numbers
+/* Checks whose file it is, then whether this program reads that version, then whether both numbers
  * agree. */
 static sw_status check_owner(sqlite3 *conn, const char *path, int64_t version, int64_t least,
 			     int64_t most, struct sw_err *err)

@@ -30,7 +30,7 @@
 	X(INT, uid)        /* the user that submitted it */                                        \
 	X(INT, bytes)      /* that a trial takes at most; 0: it runs a program, or at a client */  \
 	X(INT, data_bytes) /* of these its data set's, which trials share on a GPU */              \
-	X(INT, data_sum)   /* of its data set's files; 0: there are none */                        \
+	X(INT, data_sum)   /* of its data set's files; 0: no files */                              \
 	X(GONE, gone)      /* read only, as the next three */                                      \
 	X(INT, kept)       /* the trial that stays of a deleted one; 0: none */                    \
 	X(TEXT_OPT, tags)  /* a person's own words, with a blank between two */                    \

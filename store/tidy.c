@@ -30,7 +30,7 @@ sw_status sw_writer_cut(struct sw_writer *w, struct sw_err *err)
 {
 	if (w->wal_pages == 0)
 		return SW_OK;
-	/* Whoever reads holds the log: the writer does not wait for them. */
+	/* A reader holds the log, and the writer does not wait for it. */
 	(void)sqlite3_busy_timeout(w->conn, 0);
 	const int code =
 		sqlite3_wal_checkpoint_v2(w->conn, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);

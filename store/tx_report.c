@@ -1,8 +1,8 @@
 /* store/tx_report.c — reports, the judgements made of them, and log lines. */
 #include "store/columns.h"
 
-/* A new attempt's first report: what the one before it reported past the step that this one went on
- * from counts no more, so the best is sought again. */
+/* A new attempt's first report: reports of the one before it past the step that this one went on
+ * from no longer count, so the best is sought again. */
 #define BEST_AGAIN                                                                                 \
 	"UPDATE trial AS t SET (best_step, best_value) = (SELECT r.step, r.value" SW_CURVE         \
 	" AND r.value IS NOT NULL AND r.diverged = 0 ORDER BY CASE WHEN (SELECT s.maximize FROM "  \

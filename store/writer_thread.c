@@ -243,7 +243,7 @@ static enum turn next_turn(struct sw_store *s, struct sw_store_jobs *group, int6
 	return turn;
 }
 
-/* What is done between changes: first the file shrinks, in slices, then the log is cut. */
+/* Work between changes: first the file shrinks, in slices, then the log is cut. */
 struct tidy {
 	bool cut;       /* the file has shrunk */
 	int64_t due_us; /* the next of it, counted from now; negative: none */
@@ -256,7 +256,7 @@ static sw_status tidy_up(struct sw_store *s, struct tidy *t, struct sw_err *err)
 	errno = 0; /* what sw_sql_err() sees is of this */
 	const sw_status rc = t->cut ? sw_writer_cut(&s->writer, err)
 				    : sw_writer_shrink(&s->writer, &more, err);
-	/* Whoever read at that moment kept the log from being cut: there is another try. */
+	/* A reader may have kept the log from being cut: there is another try. */
 	t->due_us = more ? QUIET_US : t->cut && s->writer.wal_pages == 0 ? -1 : CUT_AFTER_US;
 	t->cut = !more;
 	return rc;

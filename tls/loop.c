@@ -95,8 +95,8 @@ static void go_on(struct sw_tls_loop *l, struct sw_bridge *b)
 		move(l, b, next);
 }
 
-/* Whoever connects and closes in a loop would have a handshake, and a line in the log, as often as
- * the machine can. */
+/* A peer that connects and closes in a loop would get a handshake, and a line in the log, as often
+ * as the machine can. */
 static bool fails_fast(const struct sw_tls_loop *l, int64_t now_us)
 {
 	return l->failed_n >= FAILED_MOST && now_us - l->failed_us < YOUNG_US;

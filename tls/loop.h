@@ -45,7 +45,7 @@ struct sw_tls_loop {
 SW_NODISCARD sw_status sw_tls_loop_start(struct sw_tls_loop *l, int door,
 					 const struct sw_tls_role *role, void *user,
 					 int64_t last_us, struct sw_err *err);
-/* Accepts no more, waits for the ends of what is open (at most last_us), closes all. */
+/* Stops accepting, waits for the ends of what is open (at most last_us), closes all. */
 void sw_tls_loop_stop(struct sw_tls_loop *l);
 
 #endif

@@ -9,7 +9,7 @@
 #define SW_TLS_IDENTITY_CAP 64 /* with its NUL */
 #define SW_TLS_KEY_BYTES    32
 
-/* Who has the key; lives as long as the SSL. */
+/* Identity of the peer that proved the key. Owned by the SSL object. */
 struct sw_tls_party {
 	/* Fills the key; false: unknown. A server is asked for what the client shows. */
 	bool (*key)(void *user, const char *identity, unsigned char key[SW_TLS_KEY_BYTES]);

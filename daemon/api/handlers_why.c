@@ -23,8 +23,8 @@ struct why_question {
 	struct sw_buf left;         /* what was left out of its reports, in words */
 	struct sw_buf decisions;
 	struct sw_jw w;       /* writes them */
-	uint64_t first_step;  /* of its first report; 0: there is none */
-	char last_words[256]; /* of the last decision; "": there is none */
+	uint64_t first_step;  /* of its first report; 0: none */
+	char last_words[256]; /* of the last decision; "": none */
 	bool last_paused;     /* it was that the trial pauses */
 };
 

@@ -121,7 +121,7 @@ static const char *next_token(const char **p, size_t *n)
 	return quoted && start[*n] != '"' ? NULL : start;
 }
 
-/* Which of the values it is; NaN: none, or it cannot be told here. */
+/* Finds its place among the values; NaN: it has none, or it cannot be told here. */
 static double find_value(const struct sw_spec_param *p, const struct sw_plot_param *param,
 			 const char **text)
 {

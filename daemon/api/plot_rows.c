@@ -204,7 +204,7 @@ static void join_trials(struct sw_plot_rows *r)
 		sw_plot_params_vary(r->params, d);
 }
 
-/* Whether r->at is the place of this trial, or it is none of those that count. Rows of other tables
+/* Is r->at the place of this trial, or does the trial not count? Rows of other tables
  * come by trial, as the trials stand. */
 static bool is_among(struct sw_plot_rows *r, int64_t trial)
 {

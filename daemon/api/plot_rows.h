@@ -44,7 +44,7 @@ struct sw_plot_rows {
 	struct sw_err err;
 };
 
-/* Which trials a plot is about: one filter for all plots. */
+/* The trials of a plot: one filter for all kinds. */
 struct sw_plot_filter {
 	char state[16]; /* "": any */
 	int64_t best;   /* that many of the best; 0: all */

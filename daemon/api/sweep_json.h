@@ -16,7 +16,7 @@ void sw_sweep_json_progress(struct sw_jw *w, const struct sw_running *live);
  * machine is loaded; the text is that one's, or in text[cap]. *ending: it is news of its end. */
 const char *sw_sweep_json_cause(const struct sw_running *live, char *text, size_t cap,
 				bool *ending);
-/* What is wrong with a trial whose first report is of such a step (sw_sweep_is_past()). */
+/* Says what is wrong with a trial whose first report is of such a step (sw_sweep_is_past()). */
 void sw_sweep_json_past(const struct sw_running *live, uint64_t step, char *text, size_t cap);
 
 /* Whole minutes since the trial that runs last reported, or its attempt began; 0: less than two. */

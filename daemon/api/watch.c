@@ -61,7 +61,7 @@ static bool add_latest(const struct sw_row_trial *row, void *arg)
 	return strcmp(row->state, "RUNNING") == 0 || add_trial(row, arg);
 }
 
-/* What runs, then the latest. */
+/* Reads the trials that run, then the latest. */
 static void read_snapshot(struct update *l, struct sw_db *db)
 {
 	if (l->rc == SW_OK && l->rows > 0)
@@ -129,7 +129,7 @@ static void on_update(void *arg)
 	l->live->lookups--;
 	if (l->read_n > 0 && l->read_n < l->changed_n)
 		l->next = l->changed[l->read_n - 1].number; /* the rest had no place in this one */
-	/* Where the store was known to be stuck, note_stuck() has all shown once it is not. */
+	/* If the store was known to be stuck, note_stuck() has all shown once it is not. */
 	if (l->behind && !l->stuck)
 		l->next = 0;
 	if (l->rc != SW_OK) {
@@ -243,7 +243,7 @@ void sw_watch_answer(struct sw_running *live, struct sw_call *call)
 	note_stuck(live);
 	live->view.changes.looks = SW_MARKS_LOOKS;
 	/* Even if something has changed, the call waits for the next beat: one that comes again at
-	 * once gets no more answers than one that takes its time. */
+	 * once gets as many answers as one that takes its time. */
 	if (since_of(call) != 0 && wait_s > 0 && live->d->phase == SW_UP && !sw_call_gone(call))
 		w = sw_wait_add(&live->waits[SW_WAIT_CHANGE], call);
 	if (w == NULL) {

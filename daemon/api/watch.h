@@ -16,7 +16,7 @@ struct sw_running;
 #define SW_WATCH_MS 200
 
 void sw_watch_answer(struct sw_running *live, struct sw_call *call);
-/* Cuts those that wait: they find the next daemon, or say that there is none. */
+/* Cuts those that wait: they find the next daemon, or say that it is not there. */
 void sw_watch_stop(struct sw_daemon *d);
 
 #endif

@@ -19,7 +19,7 @@ struct sw_db;
  * "again": the trial that it is again, or null, "earlier": [{"sweep": 1, "results": 40}]}
  *
  * earlier: results of earlier sweeps that the sampler began with. enqueued: the trial is this one
- * of those that the user enqueued, from 1; 0: it is none of them.
+ * of those that the user enqueued, from 1; 0: the user did not enqueue it.
  */
 SW_NODISCARD sw_status sw_why_facts_read(struct sw_db *db, int64_t sweep, int64_t trial,
 					 int64_t enqueued, struct sw_jw *w, struct sw_err *err);

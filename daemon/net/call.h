@@ -20,7 +20,7 @@ struct sw_conn;
 struct sw_message;
 
 #define SW_REPLY_MAX ((size_t)16 * 1024 * 1024)
-/* For sw_call_refuse(), where the store takes no more reads. */
+/* For sw_call_refuse(), while the store refuses reads. */
 #define SW_CALL_BUSY "sweepd is busy: its queue is full; try again in a second"
 
 struct sw_call {

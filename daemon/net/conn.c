@@ -70,7 +70,7 @@ void sw_conn_close(struct sw_conn *c)
 			break;
 		}
 	leave_later(c);
-	if (c->batch != NULL) /* the rest of it is not started any more */
+	if (c->batch != NULL) /* the rest of it is not started */
 		end_batch(c);
 	/* Its memory goes now: many may be cut in one turn, and are closed at its end. */
 	sw_frame_fini(&c->frame);

@@ -15,7 +15,7 @@
  *
  * Limits   Of one connection: SW_CONN_MAX_INFLIGHT messages, or SW_CONN_MAX_ASKED bytes of them,
  *          unanswered, then reading stops until half are; a line of 1 MiB (proto/frame.h). While
- *          SW_CONN_MAX_BACKLOG bytes wait to be read by the peer, no more are sent and no more is
+ *          SW_CONN_MAX_BACKLOG bytes wait to be read by the peer, nothing is sent and nothing
  *          read; a peer that then takes nothing for 10 s is cut, and so is one that leaves a line
  *          unfinished for 60 s. A connection that waits for no answer and is not `busy` is closed
  *          after 10 minutes without a byte.
@@ -133,8 +133,8 @@ void sw_conn_answered(struct sw_conn *c, struct sw_message *m);
 /* For dispatch.c: its line is read, and it goes on in the next turn of the loop. */
 void sw_conn_go_on_later(struct sw_conn *c);
 
-bool sw_conn_is_slow(const struct sw_conn *c);          /* much waits to be read: no more is sent */
-bool sw_conn_is_full(const struct sw_conn *c);          /* no more should be made for it */
+bool sw_conn_is_slow(const struct sw_conn *c);          /* much waits to be read: nothing is sent */
+bool sw_conn_is_full(const struct sw_conn *c);          /* nothing further should be made for it */
 void sw_conn_flush_all(struct sw_daemon *d);            /* each turn of the loop */
 void sw_conn_go_on(struct sw_daemon *d);                /* the same: requests that wait for it */
 void sw_conn_tick(struct sw_daemon *d, int64_t now_us); /* time limits */

@@ -150,12 +150,12 @@ static void flush(struct sw_conn *c)
 
 	sw_buf_init(&out, ANSWER_MAX);
 	/* In order: an answer that is ready waits for those before it. At most a backlog at a time,
-	 * so that a slow peer holds no more than that. */
+	 * so that this bounds what a slow peer holds. */
 	while ((m = STAILQ_FIRST(&c->messages)) != NULL && m->n_open == 0 && !sw_conn_is_slow(c) &&
 	       (out.len == 0 || out.len + m->out.len < SW_CONN_MAX_BACKLOG)) {
 		add_answers(&out, m);
-		/* Its tree goes with it. No call points into that any more: n_open is 0, and each
-		 * call counts. */
+		/* Its tree goes with it. No call points into that: n_open is 0, and each call
+		 * counts. */
 		STAILQ_REMOVE_HEAD(&c->messages, next);
 		c->n_messages--;
 		c->asked -= m->asked;

@@ -157,7 +157,7 @@ static void run_read_line(void *arg)
 {
 	struct long_line *l = arg;
 
-	/* Nobody waits for it any more. `closing` alone of the connection may be read here (it is
+	/* Nobody waits for it. `closing` alone of the connection may be read here (it is
 	 * atomic): a peer that has gone should not cost the pool the reading of its megabyte. */
 	if (!l->job.c->closing)
 		l->rc = sw_json_parse(&l->m->tree, l->text, l->len, &l->err);

@@ -23,12 +23,12 @@ struct sw_daemon;
 SW_NODISCARD sw_status sw_port_start(struct sw_daemon *d, const char *host, unsigned port,
 				     size_t keys, struct sw_err *err);
 unsigned sw_port_number(const struct sw_daemon *d); /* 0: it does not listen */
-/* From now on who knows the key is that identity. False: there is no room, or it has one. */
+/* Accepts this key for this identity. False: the table is full, or the identity has a key. */
 bool sw_port_add_key(struct sw_daemon *d, const char *identity,
 		     const unsigned char key[SW_PORT_KEY]);
-/* It is nobody from now on, and its connections end. */
+/* Forgets the identity and ends its connections. */
 void sw_port_drop_key(struct sw_daemon *d, const char *identity);
-/* Nothing listens any more. sw_port_free() comes after the loop's end. */
+/* Stops listening. sw_port_free() comes after the loop's end. */
 void sw_port_stop(struct sw_daemon *d);
 void sw_port_free(struct sw_daemon *d);
 

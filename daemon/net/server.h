@@ -15,8 +15,8 @@ SW_NODISCARD sw_status sw_server_start(struct sw_daemon *d, struct sw_err *err);
 /* Each turn of the loop: some more may be accepted. */
 void sw_server_turn(struct sw_daemon *d);
 
-/* Where the file has gone (a logout, a cleaner of /tmp), or is not this daemon's any more, it is
- * made again, by the rules of the start and as soon as they allow it: a second at most. */
+/* Makes the file again, by the rules of the start, within a second of when it went (a logout, a
+ * cleaner of /tmp) or became another daemon's. */
 void sw_server_tick(struct sw_daemon *d, int64_t now_us);
 
 /* Stops accepting and removes the socket file. */

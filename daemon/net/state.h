@@ -16,7 +16,7 @@ struct sw_daemon_net {
 	ino_t socket_ino;
 	int next_fd;          /* the socket that takes the listener's place when it is closed */
 	int64_t look_us;      /* when the file is looked at next */
-	char socket_why[320]; /* why there can be none for now, as the log has it */
+	char socket_why[320]; /* why it cannot be had for now, as the log has it */
 	const struct sw_conn_events *events;
 	const struct sw_handler *handlers; /* [handler_n] */
 	size_t handler_n;

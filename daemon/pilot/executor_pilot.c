@@ -87,7 +87,7 @@ struct handle {
 	char executor[32], name[SW_PILOT_NAME], id[SW_PILOT_ID];
 };
 
-/* False: it is none of a pilot's. */
+/* False: it is not a pilot's. */
 static bool read_handle(const char *text, struct handle *h)
 {
 	*h = (struct handle){.id = ""};

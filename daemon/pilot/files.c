@@ -42,7 +42,7 @@ static sw_status write_file(const char *path, int flags, const char *text, struc
 {
 	const int fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
 	const size_t n = strlen(text);
-	/* What a power cut takes with it is asked for anew. */
+	/* Not synced: a job whose file a power cut takes is asked for anew. */
 	const bool ok = fd >= 0 && write(fd, text, n) == (ssize_t)n;
 	const int why = errno;
 
@@ -235,7 +235,7 @@ void sw_pilot_files_began(const struct sw_pilot *p)
 	do_later(t);
 }
 
-/* What stands behind the key, such as "\nkey "; "": it is not there. */
+/* Finds the text behind the key, such as "\nkey "; "": the key is missing. */
 static const char *find_value(const char *text, const char *key)
 {
 	const char *at = strstr(text, key);

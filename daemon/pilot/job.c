@@ -143,7 +143,7 @@ static void write_cause(const struct sw_pilot *p, char *out, size_t cap)
 			       p->greeted ? "not connected" : "has not dialled yet");
 }
 
-/* What is left to say while none is on its way. */
+/* Says why no job is on its way. */
 static void write_why_none(const struct sw_daemon *d, struct sw_job_shape *sh)
 {
 	const long long left_us = sh->pause_us - d->clock->mono_us();

@@ -23,7 +23,7 @@ void sw_pilot_handle(const struct sw_pilot *p, char *out, size_t cap);
 void sw_pilot_end(struct sw_pilot *p, bool blamed, const char *cause);
 /* Counts one that never became a pilot; the third in a row of a shape begins a pause. */
 void sw_pilot_count_failed(struct sw_daemon *d, uint64_t shape, const char *why);
-/* What the executor says of it: "slurm: PREEMPTED on n1 (Priority)". */
+/* Writes what the executor says of it: "slurm: PREEMPTED on n1 (Priority)". */
 void sw_pilot_words(const struct sw_pilot *p, char *out, size_t cap);
 /* Writes the causes of their slots, as they stand, and what each shape waits for. */
 void sw_pilot_write_causes(struct sw_daemon *d);

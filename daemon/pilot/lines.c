@@ -33,7 +33,7 @@ static bool find_state(const char *name, enum sw_pilot_state *out)
 	return false;
 }
 
-/* The word at *at, which moves behind it. Cut words are none of ours: false. */
+/* The word at *at, which moves behind it. A word that is cut is not ours: false. */
 static bool take_word(const char **at, const char *end, char *out, size_t cap)
 {
 	const char *from = *at;

@@ -34,7 +34,7 @@ struct sw_pilot_line {
 /* As people know them from Slurm: "PREEMPTED". */
 const char *sw_pilot_state_word(enum sw_pilot_state state);
 /* The next line of `list` that is one: ID NAME STATE NODE REASON... A node "-" is "". *text moves
- * behind it. False: there is none any more. */
+ * behind it. False: no further line. */
 bool sw_pilot_line_next(const char **text, struct sw_pilot_line *out);
 /* The next line of `submit`: an id alone. */
 bool sw_pilot_id_next(const char **text, char id[SW_PILOT_ID]);

@@ -213,7 +213,7 @@ static void take_line(struct sw_daemon *d, const struct sw_pilot_line *l)
 		return;
 	keep_id(p, l->id);
 	p->missed = 0;
-	/* It runs no more, whatever ran there: the scheduler has taken it back. */
+	/* The scheduler has taken it back: whatever ran there has ended. */
 	if (l->state == SW_PILOT_PENDING && p->greeted && !sw_pilot_is_connected(p))
 		requeued(p);
 	p->state = l->state;

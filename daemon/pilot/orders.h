@@ -14,7 +14,7 @@
 
 /* Whatever is due: the submission of jobs that are told, a list, a cancel. */
 void sw_pilot_orders(struct sw_daemon *d, int64_t now_us);
-/* What the executor itself says of its state, once. */
+/* Runs the executor's `check` verb once and logs the answer. */
 void sw_pilot_check(struct sw_daemon *d);
 /* A job that no slot wants: it is cancelled through that executor. */
 void sw_pilot_stray(struct sw_daemon *d, const char *executor, const char *name, const char *id);

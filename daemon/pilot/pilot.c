@@ -85,7 +85,7 @@ static bool end_if_over(struct sw_pilot *p, int64_t now_us)
 	const char *executor = p->w->slots->d->config.pilots.executor;
 	char cause[320];
 
-	/* What the pilot itself said goes before all lists; they only add why. */
+	/* The pilot's own word goes before all lists; they only add why. */
 	if (p->bye[0] != '\0' && is_unexplained(p, now_us))
 		return false;
 	if (p->bye[0] != '\0') {
@@ -111,7 +111,7 @@ static bool end_if_over(struct sw_pilot *p, int64_t now_us)
 		       p->idle      ? "no sweep wants it any more"
 		       : p->leaving ? "cancelled"
 				    : "no list names it any more");
-	/* What waited is gone with a cancel; what runs has its time to save what it has. */
+	/* A cancel ends a job that waited; one that runs has its time to save what it has. */
 	if ((p->missed >= MISSED_MOST) || (p->leaving && p->submitted_us == 0) ||
 	    (p->leaving && !p->greeted && p->cancelled == SW_PILOT_DONE_SO)) {
 		sw_pilot_end(p, false, cause);
@@ -123,7 +123,7 @@ static bool end_if_over(struct sw_pilot *p, int64_t now_us)
 static void tell_to_end(struct sw_pilot *p)
 {
 	p->leaving = true;
-	p->w->slots->rest_us = INT64_MAX; /* it takes no trial any more */
+	p->w->slots->rest_us = INT64_MAX; /* it takes no further trial */
 	sw_conn_push(p->w->slots->conn, "worker.exit", "{}");
 }
 
@@ -215,7 +215,7 @@ static void end_unwanted(struct sw_daemon *d, struct sw_job_shape *sh, int64_t n
 
 	if (sh->id == 0 || now_us - sh->wanted_us < (int64_t)d->config.pilots.idle_s * 1000000)
 		return;
-	sh->refused = false; /* no sweep waits for that any more */
+	sh->refused = false; /* no sweep waits for that now */
 	for (struct sw_pilot *p = NULL; (p = sw_pilot_next(d, p)) != NULL;)
 		if (p->w->shape == sh->id) {
 			any = true;

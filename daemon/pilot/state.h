@@ -30,11 +30,11 @@ struct sw_pilot {
 	bool refused;             /* its submission failed: it was, in all likelihood, not */
 	bool submitted;           /* it was, or may have been */
 	int64_t submitted_us;     /* when that was over; 1: it is under way; 0: it was not */
-	/* What the executor said last. */
+	/* The executor's last word. */
 	enum sw_pilot_state state;
 	char node[SW_PILOT_NODE], reason[SW_PILOT_REASON];
 	unsigned missed; /* good lists in a row that did not name it */
-	/* What its worker said. */
+	/* The worker's own word. */
 	bool greeted;       /* ever */
 	int64_t began_ms;   /* wall clock, of its first hello; 0: not known */
 	char bye[200];      /* why it ends; "": it did not say so */
@@ -61,12 +61,12 @@ enum sw_pilot_verb {
 struct sw_daemon_pilot {
 	/* How the room above is asked: the shapes of which there is a trial that could begin on a
 	 * pilot, and how many of these would now if there were slots of pilots, beyond those that
-	 * are free or on their way: no more are counted than `most` and all slots. Returns how many
+	 * are free or on their way: at most `most` and all slots are counted. Returns how many
 	 * shapes; that of the sweep to be served first leads. */
 	size_t (*wanted)(struct sw_daemon *d, size_t most, struct sw_job_want out[SW_JOB_SHAPES]);
 	struct sw_pilot *jobs; /* [n]: one for each worker that is away */
 	size_t n;
-	char program[2 * PATH_MAX]; /* the executor's; "": there is none of that name */
+	char program[2 * PATH_MAX]; /* the executor's; "": not found */
 	char prefix[32]; /* of all names of this state directory: "sweepd-3f2a91c04b7d-" */
 	uint64_t next;   /* number of the next submission; it begins anywhere */
 	unsigned placed; /* jobs of the last one that are to be */

@@ -13,7 +13,7 @@
 #include "daemon/slot/errand.h"
 
 /* The program of that name: in $SWEEPD_EXECUTORS, beside the sources that sweepd was built from, or
- * where it was installed. False: there is none; out has the folders that were looked into. */
+ * where it was installed. False: not found; out has the folders that were searched. */
 bool sw_pilot_find_program(const char *name, char *out, size_t cap);
 const char *sw_pilot_verb_name(enum sw_pilot_verb verb);
 /* Runs it. args: what comes behind the verb, NULL-terminated. prefix: of the jobs. batch: of a

@@ -15,7 +15,7 @@ static void prefix_param(struct sw_err *err, const struct sw_spec_param *p)
 	sw_err_prefix(err, prefix);
 }
 
-/* The values as numbers, for constraints: *out is NULL where one is none. */
+/* The values as numbers, for constraints: *out is NULL if one is not a number. */
 static sw_status numbers_of(const struct sw_spec_param *p, double **out, struct sw_err *err)
 {
 	const size_t n = p->value != NULL ? 1 : p->n_values;

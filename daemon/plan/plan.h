@@ -51,7 +51,7 @@ void sw_plan_params(const struct sw_spec *spec, const struct sw_space *space,
  * middle of the unit interval. given[n]: which were; a constant counts as given. A value one
  * rounding beside its grid (0.1 + 0.2 for 0.3) is moved onto it; any other comes back bit for bit.
  * SW_INVALID with a pointer into params: no object, a name that no parameter has, one given twice,
- * a value that is none of the parameter's, or a parameter that is not active for sure by what is
+ * a value that the parameter lacks, or a parameter that is not active for sure by what is
  * given. Constraints are not looked at. */
 SW_NODISCARD sw_status sw_plan_read(const struct sw_spec *spec, const struct sw_space *space,
 				    const cJSON *params, struct sw_value *values, bool *given,
@@ -78,7 +78,7 @@ SW_NODISCARD sw_status sw_plan_value(const struct sw_spec *spec, const struct sw
 SW_NODISCARD sw_status sw_plan_point(const struct sw_spec *spec, const struct sw_space *space,
 				     const cJSON *params, uint64_t seed, uint64_t number,
 				     struct sw_value *values, struct sw_err *err);
-/* *out: values[spec->n_init][n], the caller's to free; NULL when there are none. Errors at
+/* *out: values[spec->n_init][n], the caller's to free; NULL if there are no points. Errors at
  * "/init/<i>...". */
 SW_NODISCARD sw_status sw_plan_init(const struct sw_spec *spec, const struct sw_space *space,
 				    uint64_t seed, struct sw_value **out, struct sw_err *err);

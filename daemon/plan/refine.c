@@ -12,7 +12,8 @@ struct refine {
 	struct sw_space *space;
 	bool maximize;
 	bool found; /* a best trial */
-	/* What the best trials had of each parameter; low above high: it was active in none. */
+	/* The span of each parameter among the best trials; low above high: no one had it
+	 * active. */
 	double low[SW_SPACE_MAX_PARAMS], high[SW_SPACE_MAX_PARAMS];
 	sw_status rc;
 	struct sw_err *err;

@@ -236,7 +236,7 @@ bool sw_card_silent(struct sw_card *c, const char *why)
 
 void sw_card_worker_ended(struct sw_card *c, int64_t session, int64_t now_us)
 {
-	/* Without a reading before there is none to compare the next one with. */
+	/* Without an earlier reading the next has nothing to be compared with. */
 	if (c->state == SW_CARD_UNKNOWN)
 		return;
 	c->dead = session;

@@ -4,7 +4,7 @@
  *   UNKNOWN  NVML does not work here: nothing is known, the worker's own word counts
  *   OK       may be given out
  *   HOT      at its slowdown temperature; new trials wait until it is SW_CARD_COOL below
- *   HELD     a process that is none of ours has memory there
+ *   HELD     a process of somebody else has memory there
  *   FREEING  a worker ended there, and its memory is not yet seen to be free
  *   DOWN     lost, silent, uncorrected ECC errors, or memory that did not come back
  *

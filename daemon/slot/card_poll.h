@@ -17,12 +17,12 @@ struct sw_card_poll; /* opaque */
  * a reading began; the waits are the machine's own. */
 SW_NODISCARD sw_status sw_card_poll_start(struct sw_card_poll **out, const struct sw_clock *clock,
 					  int64_t every_ms, void (*wake)(void *user), void *user);
-/* Ends it: wake is not called any more. Waits at most limit_ms for a call that hangs. NULL is
+/* Ends it: wake is not called afterwards. Waits at most limit_ms for a call that hangs. NULL is
  * allowed. */
 void sw_card_poll_stop(struct sw_card_poll *p, int64_t limit_ms);
 
 /* The newest reading, newer than the one that was taken last: SW_OK and when it was begun
- * (monotonic). Waits for one for at most limit_ms (0: not at all); SW_BUSY: there is none. Else
+ * (monotonic). Waits for one for at most limit_ms (0: not at all); SW_BUSY: no new reading. Else
  * NVML does not work, and the line says why. */
 SW_NODISCARD sw_status sw_card_poll_take(struct sw_card_poll *p, int64_t limit_ms,
 					 struct sw_nvml_view *out, int64_t *begun_us,

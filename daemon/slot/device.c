@@ -239,7 +239,8 @@ static sw_status add_gpus(struct slot_list *l, const struct sw_nvml_view *view, 
 	}
 }
 
-/* Is card i among those of CUDA_VISIBLE_DEVICES? As CUDA reads it: up to the first that is none. */
+/* Is card i among those of CUDA_VISIBLE_DEVICES? As CUDA reads it: up to the first that is no
+ * card. */
 static bool is_visible(const struct sw_nvml_view *view, size_t i)
 {
 	const char *p = getenv("CUDA_VISIBLE_DEVICES");

@@ -33,14 +33,14 @@ struct sw_executor {
 	/* Finds a worker that an earlier daemon started. SW_NOT_FOUND: it is gone. */
 	sw_status (*adopt)(uv_loop_t *loop, const char *handle, sw_ended_cb *ended, void *user,
 			   struct sw_proc **out, struct sw_err *err);
-	/* Ends one that no slot wants any more, which an earlier daemon started. False: it is gone.
+	/* Ends one that an earlier daemon started and that no slot wants. False: it is gone.
 	 * d: the daemon. */
 	bool (*dismiss)(struct sw_daemon *d, const char *handle);
 	/* Asks it to end, or ends it (hard) with everything it started. `ended` follows. */
 	void (*stop)(struct sw_proc *p, bool hard);
 	/* No further callback; the worker itself is left alone. */
 	void (*forget)(struct sw_proc *p);
-	long (*pid)(const struct sw_proc *p); /* 0: there is none to show */
+	long (*pid)(const struct sw_proc *p); /* 0: no process number to show */
 };
 
 #define SW_PILOT_HANDLE "pilot " /* how those of sw_daemon_slot.pilots begin */

@@ -64,8 +64,8 @@ void sw_gpu_usage_add(struct sw_slot *slots, size_t n, const struct sw_card *car
 	if (card->now.health != SW_NVML_OK || seconds <= 0.0)
 		return;
 	for (size_t i = 0; i < n; i++)
-		/* What a GPU has used in a time is shared among those that ran in it, by lanes and
-		 * by how long each did: NVML counts by card and not by trial. */
+		/* NVML counts by card and not by trial, so the use of a time is shared among those
+		 * that ran in it, by lanes and by how long each did. */
 		lanes += ran_part(&slots[i], last_us, now_us) * slots[i].lanes_used;
 	for (size_t i = 0; lanes > 0.0 && i < n; i++) {
 		struct sw_gpu_usage *u = &slots[i].usage;

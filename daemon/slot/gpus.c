@@ -53,7 +53,7 @@ static sw_status create_gpus(struct sw_daemon *d, struct sw_err *err)
 	return SW_OK;
 }
 
-/* NVML is not asked any more. */
+/* Gives up NVML for the rest of the run. */
 static void give_nvml_up(struct sw_daemon *d, const struct sw_err *err)
 {
 	struct sw_gpus *g = d->slot.gpus;

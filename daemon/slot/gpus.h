@@ -41,7 +41,7 @@ void sw_gpus_free(struct sw_daemon *d);
 /* The last reading of NVML; NULL: NVML does not work, or was not asked. */
 const struct sw_nvml_view *sw_gpus_view(const struct sw_daemon *d);
 
-/* Takes the new reading, if there is one, and judges by it. False: there is none. */
+/* Takes the new reading, if any, and judges by it. False: no reading. */
 bool sw_gpus_on_reading(struct sw_daemon *d);
 /* Judges the cards of all slots by the last reading. False: NVML says nothing. */
 bool sw_gpus_judge(struct sw_daemon *d);

@@ -13,11 +13,11 @@
 
 struct sw_daemon;
 
-#define SW_JOB_SHAPES 64 /* at a time: a sweep of one more waits until no sweep wants one of them */
+#define SW_JOB_SHAPES 64 /* at a time: a sweep that needs a 65th shape waits until one is free */
 
 /* Kept by daemon/pilot. */
 struct sw_job_shape {
-	uint64_t id;       /* of struct sw_spec, job_shape; 0: there is none here */
+	uint64_t id;       /* of struct sw_spec, job_shape; 0: the place is free */
 	char *options;     /* owned: lines key=value; NULL: the daemon's own, or not known yet */
 	unsigned time_s;   /* of a job; 0: the cluster's own limit */
 	int64_t wanted_us; /* when a sweep last had a trial for one */
@@ -37,7 +37,7 @@ struct sw_job_want {
 	size_t n;
 };
 
-/* NULL: there is none. */
+/* NULL: not found. */
 struct sw_job_shape *sw_job_shape_find(struct sw_daemon *d, uint64_t id);
 /* The same, made if it is not there. NULL: SW_JOB_SHAPES others are. */
 struct sw_job_shape *sw_job_shape_open(struct sw_daemon *d, uint64_t id);

@@ -5,7 +5,7 @@
  * their rank had ended, or the GPU was lost. No trial begins on it then until the daemon's next
  * start, and the attempt that was lost last does not count against its trial.
  *
- * Two things look like a broken GPU and are none:
+ * Two things look like a broken GPU and are not:
  *   - a trial that ends any worker: its losses count only on the GPU that lost it last. If another
  *     was taken out for them, that one takes trials again.
  *   - a sweep, or a machine, on which nothing works: a GPU is taken out only while as many others

@@ -24,8 +24,8 @@
 struct sw_nvml_proc {
 	int64_t pid;
 	int64_t session; /* of the process (setsid); -1: it cannot be seen from here */
-	/* The sessions of the processes that it descends from, where they are others: a worker's
-	 * program has one of its own. 0: no more. */
+	/* Session ids of its ancestors that differ from its own (a worker's program may begin one);
+	 * 0 ends the list. */
 	int64_t above[SW_NVML_ABOVE];
 	int64_t bytes; /* on the card; -1: not said */
 	bool compute;  /* else it draws */
@@ -34,7 +34,7 @@ struct sw_nvml_proc {
 
 enum sw_nvml_health {
 	SW_NVML_OK,
-	SW_NVML_LOST,  /* fell off the bus, or needs a reset: nothing runs there any more */
+	SW_NVML_LOST,  /* fell off the bus, or needs a reset: nothing can run there */
 	SW_NVML_SILENT /* its memory cannot be read */
 };
 

@@ -125,7 +125,7 @@ struct calls {
 /* A part of a GPU that was seen once. */
 struct part {
 	char uuid[96];
-	struct device *device; /* NULL: not there any more */
+	struct device *device; /* NULL: gone */
 	unsigned gpu, number;
 	unsigned instance;
 };

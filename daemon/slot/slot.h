@@ -93,7 +93,7 @@ struct sw_slot {
 	int64_t data_bytes;  /* of these its data set's; 0: not known */
 	/* Of its trial's step that is under way, as the worker said last; 0: nothing is known. */
 	int64_t done, total;
-	int64_t launcher_bytes; /* of what its Python programs are forked from; 0: there is none */
+	int64_t launcher_bytes;    /* of what its Python programs are forked from; 0: none */
 	struct sw_gpu_usage usage; /* stays until the next trial */
 	/* when its worker ended: the trial waits for a look at its GPU, or until the worker's last
 	 * words are read; 0: the worker lives */

@@ -435,7 +435,7 @@ static void tick_slot(struct sw_slot *s, int64_t now_us)
 		s->rest_us = 0;
 		s->d->slot.due = true;
 	}
-	/* What has become of a job whose pilot is silent is for the cluster to say. */
+	/* Only the cluster can say what became of a job whose pilot is silent. */
 	if (s->device.away) {
 		if (s->conn != NULL && now_us - silent_since(s, now_us) > s->d->slot.silent_us) {
 			sw_log(SW_LOG_WARN, "worker.silent", "slot=%d pilot=%s", s->index, w->peer);

@@ -24,7 +24,7 @@ SW_NODISCARD sw_status sw_supervisor_open(struct sw_daemon *d, struct sw_err *er
  * the store has of it; its slots are STARTING. SW_NOT_FOUND: it is gone. */
 SW_NODISCARD sw_status sw_supervisor_adopt(struct sw_worker *w, const char *id, const char *handle,
 					   struct sw_err *err);
-/* Ends a process of an earlier daemon that is no worker's any more. False: it is gone. */
+/* Ends a process of an earlier daemon that no worker has. False: it is gone. */
 bool sw_supervisor_dismiss(struct sw_daemon *d, int64_t slot, const char *handle);
 /* Starts the workers of this machine that do not run. */
 void sw_supervisor_start(struct sw_daemon *d);

@@ -265,7 +265,7 @@ void sw_edits_changes(const cJSON *stored, struct sw_jw *w)
 		sw_jw_obj(w);
 		sw_jw_kstr(w, "key", range->string);
 		sw_jw_key(w, "from");
-		sw_jw_cjson(w, old); /* null where there is none */
+		sw_jw_cjson(w, old); /* null: it had no range */
 		sw_jw_key(w, "to");
 		sw_jw_cjson(w, range);
 		sw_jw_obj_end(w);

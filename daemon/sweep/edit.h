@@ -40,7 +40,7 @@ void sw_settings_edit(struct sw_settings *s, const struct sw_edits *e);
 void sw_settings_use(struct sw_running *live, const struct sw_settings *s);
 
 /* SW_INVALID with a pointer into `object`: an unknown parameter (the nearest is named), one whose
- * range cannot be edited, a range that is none, nothing to change. */
+ * range cannot be edited, a range that cannot be read, nothing to change. */
 SW_NODISCARD sw_status sw_edits_read(struct sw_edits *out, const struct sw_spec *spec,
 				     const cJSON *object, struct sw_err *err);
 

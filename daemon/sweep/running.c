@@ -75,7 +75,7 @@ static struct sw_running *push_live(struct sw_daemon *d, const char *name, const
 	 * for all. */
 	live->name = sw_strdup(name);
 	live->metric = metric != NULL ? sw_strdup(metric) : NULL;
-	live->metric_seen = metric == NULL; /* there is none that reports could lack */
+	live->metric_seen = metric == NULL; /* reports cannot lack a metric */
 	live->method = sw_strdup(method);
 	if (live->name == NULL || (metric != NULL && live->metric == NULL) || live->method == NULL)
 		goto fail;
@@ -98,7 +98,7 @@ fail:
 }
 
 /* The least account of the others that share the slots: of those that wait for one, or of all. -1:
- * there are none. */
+ * no others. */
 static int64_t least_account(const struct sw_running *live, bool waiting)
 {
 	int64_t least_us = -1;

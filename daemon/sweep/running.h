@@ -3,7 +3,7 @@
  * runs where.
  *
  * The state machine of a sweep that has ended is in memory only from when someone needs it
- * (daemon/sweep/load/recover.h) until nobody does any more (daemon/sweep/load/unload.h); everything
+ * (daemon/sweep/load/recover.h) until nobody does (daemon/sweep/load/unload.h); everything
  * else about it comes from the store.
  */
 #ifndef SW_DAEMON_SWEEP_RUNNING_H
@@ -52,10 +52,10 @@ struct sw_running {
 	int64_t created_ms, ended_ms;
 	int64_t bytes;      /* that a trial takes at most; 0: it runs a program, or at a client */
 	int64_t data_bytes; /* of these its data set's */
-	int64_t data_sum;   /* of its files; 0: there are none */
+	int64_t data_sum;   /* of its files; 0: no files */
 	enum sw_sweep_state state;
 	enum sw_gone gone; /* daemon/sweep/files/erase.h */
-	int64_t spared;    /* of one that is SW_GONE_BUT_BEST: the trial */
+	int64_t spared;    /* the trial spared by `rm --keep-best`; 0: none */
 
 	struct sw_spec *spec;   /* NULL while unloaded */
 	struct sw_sweep *sched; /* NULL while unloaded */
@@ -96,7 +96,7 @@ struct sw_running {
 	} view;                   /* daemon/api/watch.h */
 };
 
-/* The sweep that the call names. NULL: there is none, and the call was answered ("no sweep 9;
+/* Finds the sweep that the call names. NULL: not found, and the call was answered ("no sweep 9;
  * the last one is 3"). */
 struct sw_running *sw_running_of(struct sw_call *call);
 

@@ -40,7 +40,7 @@ struct sw_waits {
 
 /* At the end of the list. NULL: no memory. */
 struct sw_wait *sw_wait_add(struct sw_waits *waits, struct sw_call *call);
-/* Takes out the wait at *at, which is the head or some wait's next. NULL: there is none. */
+/* Takes out the wait at *at, which is the head or some wait's next. NULL: nothing waits there. */
 struct sw_call *sw_wait_take(struct sw_waits *waits, struct sw_wait **at);
 /* Refuses all that wait for this, of all sweeps, as SW_BUSY. */
 void sw_wait_refuse_all(struct sw_daemon *d, enum sw_wait_reason why, const char *line);

@@ -92,8 +92,8 @@ static bool take_report(const struct sw_row_report *row, void *arg)
 	return true;
 }
 
-/* Would a trial that was completed at max_t have ended there anyway? A trainer runs so many epochs
- * and no more. */
+/* Would a trial that was completed at max_t have ended there anyway? A trainer runs exactly so many
+ * epochs. */
 static bool ends_by_itself(const struct sw_curves *c)
 {
 	const struct sw_spec *spec = c->spec;

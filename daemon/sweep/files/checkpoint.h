@@ -6,7 +6,7 @@
  *   <state>/checkpoints/<sweep>/<trial>.dir              its own (SWEEPD_TRIAL_DIR), as of step 0
  *
  * Workers write them before they report the step; the daemon makes the folder (0700) and removes
- * what nobody needs any more (daemon/sweep/files/files.h).
+ * those that nobody needs (daemon/sweep/files/files.h).
  */
 #ifndef SW_DAEMON_SWEEP_FILES_CHECKPOINT_H
 #define SW_DAEMON_SWEEP_FILES_CHECKPOINT_H
@@ -29,14 +29,14 @@ SW_NODISCARD sw_status sw_checkpoint_make_folder(const struct sw_running *live, 
 
 /* "12-27.ckpt", "12.dir"; or what is no checkpoint yet: a worker's file under way,
  * ".tmp-12-27-Ab3dEf", and the folders of a program, "12.live-1" and "12.resume"
- * (worker/exec/folder.h), as if of the last step. False: the name is none of the daemon's. */
+ * (worker/exec/folder.h), as if of the last step. False: the name is not the daemon's. */
 bool sw_checkpoint_read_name(const char *name, uint64_t *trial, uint64_t *step, bool *whole);
-/* Opens a folder; at: of the one that path lies in, AT_FDCWD: path is taken as it is. Negative:
- * errno is ENOENT, or what is wrong with it, which is logged. */
+/* Opens the folder at path: its last name in the folder `at`, or all of path with AT_FDCWD. Returns
+ * -1 with errno; logs unless it does not exist. */
 int sw_checkpoint_open(int at, const char *path);
 /* The folder of a sweep's files (0: the one that holds the sweeps'), for the caller to close; NULL:
- * there is none. A link is logged and not followed: what it leads to is not the daemon's to delete.
- * Any thread. */
+ * missing. A link is logged and not followed: what it leads to is not the daemon's to delete. Any
+ * thread. */
 DIR *sw_checkpoint_open_sweep(const struct sw_daemon *d, int64_t sweep);
 
 #endif

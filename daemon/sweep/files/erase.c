@@ -94,8 +94,8 @@ static void on_erased(void *arg, int64_t bytes)
 	sw_change_commit(c);
 }
 
-/* Files are left. Whoever deletes a sweep counts on it that none is, so the mark stays, and it is
- * tried again: after a while, and at the next start. */
+/* Some files could not be removed. A user who deletes a sweep expects that all are gone, so the
+ * mark stays and the removal is tried again: after a minute, and at the next start. */
 static void retry_later(struct sw_erase *e)
 {
 	struct sw_daemon *d = e->live->d;
@@ -218,7 +218,7 @@ static void mark_sweep(struct sw_erase *e)
 	sw_statedir_reserve(live->d->config.database, false);
 	/* Without the call: it is answered when all is gone, by the change of on_erased(). */
 	struct sw_change *c = sw_change_begin(live->d, NULL);
-	live->gone = SW_GONE_SOON; /* at once: nobody may wake it any more */
+	live->gone = SW_GONE_SOON; /* at once: nobody may wake it now */
 	live->spared = e->spared;
 	sw_log(SW_LOG_INFO, "sweep.delete", "sweep=%lld uid=%lld", (long long)live->sweep,
 	       e->call != NULL ? (long long)e->call->conn->uid : -1LL);

@@ -6,7 +6,7 @@
  * nothing: a start that finds the mark goes on. Its row stays for good, empty, because numbers of
  * sweeps are dense and never given again. What others have from it (warm_start, refine) are copies.
  * As long as a file cannot be removed the first mark stands, and it is tried again. One is under
- * way at a time; the next begins when no worker is busy with a trial of it any more.
+ * way at a time; the next begins once no worker is busy with a trial of it.
  */
 #ifndef SW_DAEMON_SWEEP_FILES_ERASE_H
 #define SW_DAEMON_SWEEP_FILES_ERASE_H

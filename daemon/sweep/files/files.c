@@ -27,7 +27,7 @@ struct sw_files_pass {
 	struct sw_store_client reads;
 	uv_work_t work;
 	bool over;
-	bool last; /* no trial of the sweep begins any more: its folder goes when it is empty */
+	bool last; /* no further trial of the sweep begins: its folder goes when it is empty */
 };
 
 /* --- the marks --- */
@@ -198,7 +198,7 @@ static void remove_files(uv_work_t *work)
 			f->v[i].bytes = sw_tree_bytes(dirfd(dir), f->v[i].name);
 	p->rows.rc = sw_files_shrink(f, &p->over, &bytes);
 	for (size_t i = 0; p->rows.rc == SW_OK && i < f->n; i++)
-		/* What a stop leaves here the next start finds: it marks every sweep that has a
+		/* The next start finds what a stop leaves here: it marks every sweep that has a
 		 * folder. */
 		if (!f->v[i].stays && !atomic_load(&p->d->sweep.stopping))
 			remove_file(dirfd(dir), &f->v[i]);
@@ -258,7 +258,7 @@ static void on_removed(uv_work_t *work, int status)
 		       (long long)p->rows.sweep);
 	if (live != NULL)
 		live->files.over = p->over;
-	/* What the rows say of the best is as late as they are. A step since then may have brought
+	/* The best by the rows is as old as they are. A step since then may have brought
 	 * a better one, which take_record() has noted already. */
 	if (live != NULL && p->rows.rc == SW_OK && !live->files.marked &&
 	    live->files.storing == 0) {
@@ -278,7 +278,7 @@ static void hold_files(struct sw_files_pass *p)
 	const struct sw_running *live = running_of(p->d, p->rows.sweep);
 
 	/* On the loop, and after the rows were read: a worker that has asked for its next trial
-	 * since then is not held any more, and its row says the rest. */
+	 * since then is no longer held, and its row says the rest. */
 	p->last = live == NULL || live->ended_ms != 0;
 	/* Nobody writes for a sweep that is not known. */
 	for (size_t i = 0; live != NULL && i < p->d->slot.slot_n; i++) {

@@ -1,5 +1,5 @@
 /*
- * daemon/sweep/files/files.h — the files of trials go when nobody needs them any more.
+ * daemon/sweep/files/files.h — the files of trials go when nobody needs them.
  *
  * A step that may leave files behind marks its sweep once it is stored; a start marks all. Soon
  * after, and once a second at most, one pass goes over the marked sweep's folder: what the rows in

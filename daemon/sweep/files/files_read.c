@@ -110,7 +110,8 @@ static sw_status read_trial(struct sw_files_read *r, struct sw_db *db)
 
 	if (rc == SW_NOT_FOUND || r->rc != SW_OK)
 		return r->rc; /* it is nobody's, or its row is damaged */
-	/* A trainer's last file has its best weights, too. Of one file there is none to choose. */
+	/* A trainer's last file has its best weights, too. With one file there is nothing to
+	 * choose. */
 	if (rc == SW_OK && r->files.program && !r->several && t->n > 1 &&
 	    r->files.spec.keep != SW_SPEC_KEEP_NONE)
 		rc = sw_files_best(db, r->sweep, (int64_t)t->trial, r->files.maximize, is_listed, r,

@@ -26,8 +26,8 @@ struct sw_files_read {
 void sw_files_read_rows(struct sw_db *db, void *arg);
 bool sw_files_read_more(const struct sw_files_read *r);
 
-/* A reader's thread. The step of a program's best checkpoint, of those that has() knows; 0: there
- * is none. O(reports of the trial). */
+/* A reader's thread. The step of a program's best checkpoint, of those that has() knows; 0: none.
+ * O(reports of the trial). */
 SW_NODISCARD sw_status sw_files_best(struct sw_db *db, int64_t sweep, int64_t trial, bool maximize,
 				     bool (*has)(uint64_t step, void *arg), void *arg,
 				     uint64_t *out, struct sw_err *err);

@@ -198,7 +198,7 @@ static int worse_first(const void *a, const void *b)
 	return by_name(y->file, x->file);
 }
 
-/* What may go. */
+/* Lists the files that may go. */
 static size_t gather(const struct sw_files *f, struct offer *v)
 {
 	const struct sw_files_trial *best = best_of(f, false);

@@ -60,7 +60,7 @@ SW_NODISCARD bool sw_files_group(struct sw_files *f);
 struct sw_files_trial *sw_files_find(const struct sw_files *f, uint64_t trial); /* NULL: no files */
 /* NULL: it is not there. */
 struct sw_file *sw_files_at(const struct sw_files *f, uint64_t trial, uint64_t step);
-/* Which files stay, whatever room they take. */
+/* Decides which files stay, whatever room they take. */
 void sw_files_judge(struct sw_files *f);
 /* Lets files of ended trials go until the rest is within spec.max_mb and `most`. False: it is not,
  * for the best trial's, and those that open trials go on from, are over max_mb. *bytes: of the

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The two files, the older first; fd -1: there is none. */
+/* The two files, the older first; fd -1: missing. */
 struct output_file {
 	int fd;
 	uint64_t inode, size;

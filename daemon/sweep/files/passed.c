@@ -10,15 +10,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What is the submitter's login's or run's own, and wrong or gone in a trial that runs later and
- * without them; a * stands for any rest. docs/programs.md has the same list. */
+/* Variables of the submitter's login or run that would be wrong in a trial, which runs later and
+ * elsewhere; a * stands for any rest. docs/programs.md has the same list. */
 static const char *const left_out[] = {
 	/* of a login: its screen, its agents, its terminal, its shell, the service that it is */
 	"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "SSH_*", "GPG_TTY", "DBUS_*", "XDG_RUNTIME_DIR",
 	"XDG_SESSION_*", "XDG_SEAT*", "XDG_VTNR", "SESSION_MANAGER", "WINDOWID", "TERM*",
 	"COLORTERM", "COLUMNS", "LINES", "STY", "TMUX*", "SHLVL", "PWD", "OLDPWD", "_", "SUDO_*",
 	"NOTIFY_SOCKET", "LISTEN_*",
-	/* of a job with ranks: a trial is none of them. torchrun's, Slurm's, MPI's */
+	/* of a job with ranks: a trial is not one. torchrun's, Slurm's, MPI's */
 	"RANK", "LOCAL_RANK", "GROUP_RANK", "NODE_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE",
 	"MASTER_ADDR", "MASTER_PORT", "TORCHELASTIC_*", "SLURM_*", "OMPI_*", "PMI_*", "PMIX_*",
 	/* the slot's, the trial's, W&B's of a run */
@@ -62,7 +62,7 @@ sw_status sw_passed_write(const struct sw_daemon *d, int64_t sweep, const cJSON 
 	sw_passed_remove(d, sweep);
 	if (env == NULL)
 		return SW_OK; /* the daemon's short list counts */
-	/* The worker reads no more of it than this (worker/exec/environment.c). */
+	/* The worker reads at most this much of it (worker/exec/environment.c). */
 	sw_buf_init(&b, SW_FRAME_MAX);
 	sw_jw_init_obj(&w, &b);
 	cJSON_ArrayForEach (v, env) {

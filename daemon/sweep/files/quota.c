@@ -122,7 +122,7 @@ static int64_t first_look(const struct sw_daemon *d, int64_t now_us)
 		last_ms = live->created_ms > last_ms ? live->created_ms : last_ms;
 		last_ms = live->ended_ms > last_ms ? live->ended_ms : last_ms;
 	}
-	/* What is stored is the only other clock that a machine without a battery has. */
+	/* A machine without a battery has no other clock than the times that are stored. */
 	const int64_t ahead_ms = d->clock->wall_ms() - last_ms;
 	if (last_ms == 0 || ahead_ms <= DAY_MS)
 		return now_us;

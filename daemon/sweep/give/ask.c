@@ -205,7 +205,7 @@ bool sw_ask_hand_out(struct sw_running *live, struct sw_slot *s, const struct sw
 	c->uid = -1; /* the daemon itself chose the trial, not the worker's user */
 	if (sw_driver_step(c, live, &event, s->index, &err) != SW_OK) {
 		sw_change_drop(c);
-		if (err.code == SW_INVALID) /* no point can be found any more */
+		if (err.code == SW_INVALID) /* no further point can be found */
 			sw_driver_fail(live, err.msg);
 		return false;
 	}
@@ -221,7 +221,7 @@ bool sw_ask_hand_out(struct sw_running *live, struct sw_slot *s, const struct sw
 		sw_daemon_die("hand out a trial", params.failed);
 	write_job(live, s, start, params.data, &c->reply);
 	sw_buf_fini(&params);
-	/* Of a first attempt there is none before it. */
+	/* A first attempt has no other before it. */
 	const struct sw_slot *before = s->program && start->attempt > 1
 					       ? sw_slot_ending(live->d, s->sweep, s->trial)
 					       : NULL;
@@ -318,7 +318,7 @@ static void finish_ask(struct sw_long_ask *a, struct sw_change *c)
 	sw_change_commit(c); /* an empty one too: the answer keeps its place */
 }
 
-/* Adds one more trial to the answer. False: there is none now. */
+/* Adds one more trial to the answer. False: the sweep has none now. */
 static bool ask_one(struct sw_long_ask *a, struct sw_change *c, struct sw_err *err)
 {
 	struct sw_event event = {.kind = SW_EVENT_ASK};
@@ -376,8 +376,8 @@ static void hand_out(struct sw_long_ask *a)
 		late = live->d->clock->mono_us() >= until_us;
 	}
 	if (more && late && a->left > 0) {
-		/* What this slice has handed out is stored, and held by the connection: if that
-		 * closes before the answer, the trials are released like any other. */
+		/* The trials of this slice are stored, and held by the connection: if that closes
+		 * before the answer, they are released like any other. */
 		c->call = NULL; /* answered with the last slice */
 		go_on_later(a);
 		go_on_after(c);

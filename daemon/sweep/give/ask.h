@@ -17,7 +17,7 @@ struct sw_room_need;
 #define SW_ASKS_MAX 8192 /* of a sweep that wait; more are answered as if they wished no wait */
 
 /* Gives the slot a trial of the sweep, which takes that much room (there is as much), as the
- * answer of its worker.next. False: there was none, and the call is still open. */
+ * answer of its worker.next. False: it had no trial, and the call is still open. */
 bool sw_ask_hand_out(struct sw_running *live, struct sw_slot *s, const struct sw_room_need *need,
 		     struct sw_call *call);
 

@@ -59,7 +59,7 @@ bool sw_place_short(const struct sw_running *live, char *out, size_t cap)
 			others = others || sw_room_other_shape(s, &need);
 			continue;
 		}
-		/* A pilot that is out of sight is no more a slot than one that is asked for. */
+		/* A pilot that is out of sight is as little a slot as one that is asked for. */
 		away = away || s->device.away;
 		if ((s->device.away ? s->conn != NULL : s->state != SW_SLOT_DOWN) &&
 		    sw_slot_may_begin(s, &why))
@@ -327,7 +327,7 @@ static bool feed_slot(struct sw_daemon *d, struct sw_slot *s)
 	/* No sweep has work for it, or it is reserved for one. */
 	if (live == NULL)
 		return false;
-	/* This trial's, which is the next one no more once it is out. */
+	/* Read before the hand-out: afterwards another trial is the next one. */
 	const struct sw_room_need need = sw_need_of_next(live);
 	s->next = NULL; /* the hand-out answers it */
 	if (sw_ask_hand_out(live, s, &need, call)) {

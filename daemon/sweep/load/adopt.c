@@ -27,7 +27,7 @@ struct slot_rows {
 	char worker[33]; /* of the process that the last rows were about */
 	int64_t first;   /* its first row */
 	sw_row_slot_cb *cb;
-	int32_t *gone; /* [gone_n]: slots whose worker is not that of their row any more */
+	int32_t *gone; /* [gone_n]: slots whose worker is no longer that of their row */
 	size_t gone_n;
 	sw_status rc;
 	struct sw_err err;

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the schema and the rules of a spec let pass: as a submission is built. */
+/* Finds what the schema and the rules of a spec let pass, by building the sweep as a submission
+ * does. */
 static void check_space(struct sw_faults *f, const struct sw_spec *spec, uint64_t seed)
 {
 	struct sw_err err = SW_ERR_INIT;

@@ -62,7 +62,7 @@ struct sw_replay {
 	uint64_t seed;
 	struct sw_actions actions;
 	struct sw_plan_priors priors;
-	struct sw_space *space;          /* that they are of; NULL: there are none */
+	struct sw_space *space;          /* that they are of; NULL: no priors */
 	struct sw_suggestion suggestion; /* of the trial being made; its state is borrowed */
 	uint64_t state_trial;            /* whose suggestion left the stored state; 0: none */
 	unsigned char *state;

@@ -19,7 +19,7 @@ static bool is_quiet(const struct sw_running *live)
 
 void sw_unload_tick(struct sw_daemon *d, int64_t now_us)
 {
-	/* What waits for a stuck disk comes back, too. */
+	/* Changes that wait for a stuck disk come back, too. */
 	if (now_us < d->sweep.unload_us || sw_store_stuck(d->store) != NULL)
 		return;
 	d->sweep.unload_us = now_us + EVERY_US;

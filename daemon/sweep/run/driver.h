@@ -2,7 +2,7 @@
  * daemon/sweep/run/driver.h — event -> state machine -> rows and effects of a change.
  *
  * A step's rows go into the change (daemon/sweep/change.h); the word to a worker that it must stop,
- * and the end of files that nobody needs any more, wait for its commit.
+ * and the end of files that nobody needs, wait for its commit.
  */
 #ifndef SW_DAEMON_SWEEP_RUN_DRIVER_H
 #define SW_DAEMON_SWEEP_RUN_DRIVER_H
@@ -39,8 +39,8 @@ SW_NODISCARD sw_status sw_driver_step(struct sw_change *c, struct sw_running *li
 struct sw_change *sw_driver_change(struct sw_running *live, struct sw_call *call,
 				   const struct sw_event *event);
 
-/* The sweep ends by itself with that cause, in a change of its own: FAIL (no point can be found any
- * more) or STOP (a budget is spent). */
+/* The sweep ends by itself with that cause, in a change of its own: FAIL (no further point can be
+ * found) or STOP (a budget is spent). */
 void sw_driver_end(struct sw_running *live, enum sw_event_kind kind, const char *cause);
 void sw_driver_fail(struct sw_running *live, const char *cause);
 

@@ -98,7 +98,7 @@ void sw_hold_drop_conn(struct sw_conn *c)
 
 	if (all == NULL)
 		return;
-	/* What is left after it is still held by this connection: run_of() is not NULL for any of
+	/* Afterwards the list has only trials that this connection holds: run_of() is not NULL for
 	 * them. */
 	compact_holds(c);
 	for (size_t i = 0; i < all->n; i++) {

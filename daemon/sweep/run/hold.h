@@ -36,8 +36,8 @@ bool sw_hold_any(struct sw_conn *c);
  * trial runs; 0: less than one. */
 int64_t sw_hold_idle_min(const struct sw_running *live);
 
-/* Gives back what nobody holds or speaks of any more. While nothing could be heard (the process was
- * stopped, the disk is full) no grace and no lease runs. */
+/* Gives back the trials that nobody holds or speaks of. While nothing could be heard (the process
+ * was stopped, the disk is full) no grace and no lease runs. */
 void sw_hold_tick(struct sw_daemon *d, int64_t now_us);
 
 #endif

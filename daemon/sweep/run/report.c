@@ -230,9 +230,8 @@ static sw_status step_report(struct sw_change *c, struct sw_running *live, const
 	add_report_row(c, live, e, metrics, sw_names_verdict(e, a->decision));
 	if (c->call != NULL)
 		sw_hold_take(c->call->conn, live, e->trial);
+	/* No connection holds a worker's trial; sweep.get says how long it has been silent. */
 	if (!live->driven)
-		/* No connection holds a worker's trial; sweep.get says how long it has been
-		 * silent. */
 		live->runs[e->trial - 1].heard_us = live->d->clock->mono_us();
 	live->d->sweep.n_reports++;
 	if (e->has_value)
@@ -263,7 +262,7 @@ static bool answer_late(struct sw_running *live, struct sw_call *call, uint64_t 
 	return true;
 }
 
-/* What the worker of a program has left out of its reports since it last said so. */
+/* Counts what the worker of a program has left out of its reports since it last said so. */
 static void count_left_out(struct sw_change *c, const struct sw_running *live,
 			   const struct sw_call *call)
 {

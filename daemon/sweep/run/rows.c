@@ -133,7 +133,7 @@ static void on_create(struct sw_change *c, struct sw_running *live, const struct
 		add_suggestion(c, live, a);
 }
 
-/* The part of the slot's GPU that a trial of this sweep has, or how many; 0: there is none. */
+/* The part of the slot's GPU that a trial of this sweep has, or how many; 0: no GPU. */
 static double share_of(const struct sw_running *live, int32_t slot)
 {
 	if (slot < 0 || !live->d->slot.slots[slot].device.gpu)
@@ -233,7 +233,7 @@ static void end_attempt(struct sw_change *c, struct sw_running *live, const stru
 		return;
 	assert(live->claim.share.running > 0);
 	live->claim.share.running--;
-	/* Where its slot is gone it is not known how many it had. */
+	/* If its slot is gone, nobody knows how many it had. */
 	sw_running_account(&live->claim.share, ms * 1000, s != NULL ? s->lanes_used : 0);
 	/* By the same figure as sw_budget_gpu_ms() showed it while it ran: the sum does not jump at
 	 * its end. */

@@ -41,8 +41,8 @@ void sw_settle_wait(struct sw_running *live, struct sw_call *call)
 {
 	assert(live->waits[SW_WAIT_END].n == 0);
 	if (sw_wait_add(&live->waits[SW_WAIT_END], call) == NULL)
-		/* The step that ends the sweep is in the change already: its caller cannot be
-		 * refused any more. */
+		/* The step that ends the sweep is in the change already: it is too late to refuse
+		 * its caller. */
 		sw_daemon_die("end a sweep", SW_NOMEM);
 }
 

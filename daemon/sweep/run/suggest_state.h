@@ -8,7 +8,7 @@
 
 void sw_suggest_state_write(const unsigned char *state, size_t n, struct sw_buf *out);
 
-/* Into a new block, the caller's (NULL for ""). SW_INVALID: it is none; SW_NOMEM. */
+/* Into a new block, the caller's (NULL for ""). SW_INVALID: not a state; SW_NOMEM. */
 SW_NODISCARD sw_status sw_suggest_state_read(const char *text, unsigned char **state, size_t *n);
 
 #endif

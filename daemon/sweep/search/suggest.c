@@ -156,8 +156,8 @@ static sw_status follow(struct sw_suggester *s)
 	const struct sw_history *now = sw_sweep_history(sweep_of(s));
 	sw_status rc = sw_history_follow(&s->history, now, s->real);
 
-	/* What is above this in the copy is guessed: sw_history_follow() drops it and takes what
-	 * really came. */
+	/* Above this the copy is guessed: sw_history_follow() drops that and takes what really
+	 * came. */
 	s->real = now->trials;
 	/* They are the sweep's own trials to come, with values that are known: only their results
 	 * are pending. */
@@ -242,8 +242,8 @@ void sw_suggest_plan(struct sw_suggester *s)
 {
 	size_t wanted = queue_room(s);
 
-	/* One job at a time: on_job() comes back here. A daemon that hands out no more needs none.
-	 * One a sweep, because the pool has four threads and the model itself is one thread's
+	/* One job at a time: on_job() comes back here. A daemon that hands out nothing needs no
+	 * job. One a sweep, because the pool has four threads and the model itself is one thread's
 	 * work. */
 	if (s->busy || s->live->d->phase != SW_UP || s->live->d->draining)
 		return;

@@ -5,8 +5,8 @@
  * A suggester keeps a queue of prepared suggestions for the next trials, a chain: each takes those
  * before it as pending. Results that arrive make it stale, and a fresh one is begun at once; the
  * stale ones stay as a reserve. An ask waits up to the sweep's suggest_wait_ms for a suggestion
- * that knows every result taken before it, then takes the best prepared one; if there is none it
- * waits for the model, at most SW_SUGGEST_MAX_US.
+ * that knows every result taken before it, then takes the best prepared one; without one it waits
+ * for the model, at most SW_SUGGEST_MAX_US.
  *
  * Threads  One job at a time for each sweep, on libuv's pool, working on a copy of the history. All
  *          else is the loop thread's.

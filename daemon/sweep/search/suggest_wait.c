@@ -6,7 +6,7 @@
 #include "daemon/sweep/search/suggest_internal.h"
 
 #define REST_US   ((int64_t)2000)        /* after a hand-out: see sw_suggest_rests() */
-#define FORGET_US ((int64_t)5 * 1000000) /* after which a slot that says no more does not wait */
+#define FORGET_US ((int64_t)5 * 1000000) /* after which a silent slot no longer waits */
 
 static int64_t wait_limit_us(const struct sw_suggester *s)
 {
@@ -44,7 +44,7 @@ static int64_t rest_until(const struct sw_suggester *s)
 	return s->handed_us + REST_US;
 }
 
-/* The next moment at which a waiter becomes late, or a rest is over. INT64_MAX if there is none. */
+/* The next moment at which a waiter becomes late, or a rest is over. INT64_MAX: never. */
 static int64_t next_deadline(const struct sw_suggester *s, int64_t now_us)
 {
 	const int64_t wait = wait_limit_us(s);
