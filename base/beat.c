@@ -15,6 +15,7 @@ void sw_beat_to(void (*listen)(void *ctx), void *ctx, int64_t every_us)
 	listener.listen = listen;
 	listener.ctx = ctx;
 	listener.every_us = every_us;
+	/* The first beat is told at once. */
 	listener.next_us = 0;
 }
 

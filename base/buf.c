@@ -31,6 +31,7 @@ sw_status sw_buf_reserve(struct sw_buf *b, size_t n)
 	/* The first failure stays, so that a caller may look once, at the end. */
 	if (b->failed != SW_OK)
 		return b->failed;
+	/* len never passes max, so this cannot wrap. */
 	if (n > b->max - b->len)
 		return fail(b, SW_TOO_BIG);
 	const size_t need = b->len + n + 1;
@@ -38,6 +39,7 @@ sw_status sw_buf_reserve(struct sw_buf *b, size_t n)
 	if (need <= b->cap)
 		return SW_OK;
 	while (cap < need)
+		/* One more than max at most, for the NUL. */
 		cap = cap > b->max / 2 ? b->max + 1 : cap * 2;
 	char *grown = sw_fault_hit(SW_FAULT_MALLOC) ? NULL : realloc(b->data, cap);
 	if (grown == NULL)
@@ -107,6 +109,7 @@ char *sw_buf_take(struct sw_buf *b, size_t *len)
 {
 	char *bytes = NULL;
 
+	/* An empty buffer has no bytes yet: this gives it the NUL that the caller is promised. */
 	if (sw_buf_reserve(b, 0) == SW_OK) {
 		bytes = b->data;
 		if (len != NULL)

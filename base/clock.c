@@ -20,6 +20,8 @@ int64_t sw_clock_mono_us(void)
 
 static void anchor(void)
 {
+	/* BOOTTIME and not MONOTONIC, which stands still while the machine sleeps: a budget's time
+	 * goes on. */
 	boot_us = read_us(CLOCK_REALTIME) - read_us(CLOCK_BOOTTIME);
 }
 

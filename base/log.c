@@ -101,6 +101,8 @@ void sw_log(enum sw_log_level level, const char *event, const char *fmt, ...)
 
 	if (level < out_least)
 		return;
+	/* The wall clock as it is, not the daemon's own: a log is read beside others of the
+	 * machine. */
 	(void)clock_gettime(CLOCK_REALTIME, &now);
 	(void)gmtime_r(&now.tv_sec, &utc);
 	size_t n = strftime(line, sizeof line, "%Y-%m-%dT%H:%M:%S", &utc);
@@ -111,6 +113,7 @@ void sw_log(enum sw_log_level level, const char *event, const char *fmt, ...)
 	add_values(line, n, sizeof line - 1, fmt, ap);
 	va_end(ap);
 	sw_text_plain(line);
+	/* sw_text_plain() may have made it shorter. */
 	n = strlen(line);
 	line[n++] = '\n';
 	/* A log that cannot be written must not stop the program, and has nowhere to say so. */

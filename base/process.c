@@ -153,9 +153,12 @@ bool sw_process_marked(pid_t pid, const char *const *entry, size_t n)
 {
 	char path[64], few[16384];
 
+	/* A program may have cleared its environment; the limit is inherited all the same. */
 	if (has_limit(pid, entry, n))
 		return true;
 	(void)snprintf(path, sizeof path, "/proc/%ld/environ", (long)pid);
+	/* Most environments are small: the larger buffer is had only for those that fill this
+	 * one. */
 	size_t len = read_whole(path, few, sizeof few);
 	if (len < sizeof few)
 		return holds_one(few, len, entry, n);
@@ -220,6 +223,7 @@ static size_t kill_marked(const char *const *entry, size_t n_entries, size_t *ki
 	if (sw_process_list(&all, &n) != SW_OK)
 		return 0;
 	for (size_t i = 0; i < n; i++) {
+		/* A zombie is gone but for its status, which its parent will fetch. */
 		if (all[i].pid == getpid() || all[i].state == 'Z' ||
 		    !sw_process_marked(all[i].pid, entry, n_entries))
 			continue;
@@ -247,6 +251,8 @@ size_t sw_process_end_marked(const char *const *entry, size_t n)
 
 int sw_process_input(const void *bytes, size_t n)
 {
+	/* A file in memory and not a pipe: all of it is written at once, whatever its size, and
+	 * nobody has to feed it. */
 	const int fd = memfd_create("input", MFD_CLOEXEC);
 
 	if (fd < 0 || (write(fd, bytes, n) == (ssize_t)n && lseek(fd, 0, SEEK_SET) == 0))

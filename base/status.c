@@ -9,11 +9,13 @@ static SW_PRINTF(4, 0) sw_status
 {
 	if (err == NULL)
 		return code;
+	/* The first error wins: later ones mostly follow from it. */
 	if (err->code != SW_OK)
 		return err->code;
 	err->code = code;
 	(void)vsnprintf(err->msg, sizeof err->msg, fmt, ap);
 	(void)snprintf(err->ptr, sizeof err->ptr, "%s", ptr);
+	/* It may hold names and values of a client or a file, and goes to terminals and logs. */
 	sw_text_plain(err->msg);
 	sw_text_plain(err->ptr);
 	return code;

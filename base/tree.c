@@ -61,6 +61,7 @@ static bool walk_folder(int at, const char *name, int depth, const struct visito
 		good = false;
 	}
 	for (const struct dirent *e; good && (e = readdir(dir)) != NULL;)
+		/* From the open folder: a name that becomes a link meanwhile leads nowhere else. */
 		good = walk_entry(fd, e->d_name, depth, v);
 	const int code = errno;
 
@@ -69,6 +70,7 @@ static bool walk_folder(int at, const char *name, int depth, const struct visito
 	else if (fd >= 0)
 		(void)close(fd);
 	errno = code;
+	/* After what it holds: only an empty folder can be removed. */
 	return good && v->see(at, name, true, v->arg);
 }
 
@@ -120,10 +122,13 @@ bool sw_tree_remove(int at, const char *name)
 		return false;
 	sw_tree_open_up(at, name);
 	top.fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	/* If the folder is not empty then, the walk itself has moved deep ones up into it. Each round
+	 * takes away DEPTH_MAX levels, so it ends. */
 	do {
 		before = top.moved;
 		good = walk_folder(at, name, 0, &v);
 	} while (!good && top.moved > before && (errno == ENOTEMPTY || errno == EEXIST));
+	/* close() may change it. */
 	const int code = errno;
 
 	if (top.fd >= 0)

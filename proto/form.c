@@ -44,6 +44,7 @@ static void check_number(const struct value *at)
 	const struct sw_form_key *k = at->key;
 	const double d = at->v->valuedouble;
 
+	/* Before the bounds: 0.5 of "at least 1" is a fraction first. */
 	if (k->kind == SW_KEY_INTEGER && d != floor(d))
 		refuse(at, "a fraction");
 	else if (!isfinite(d) || (k->min_open ? d <= k->min : d < k->min) ||
@@ -142,6 +143,8 @@ static void check_array(const struct value *at)
 	cJSON_ArrayForEach (item, at->v) {
 		const struct value one = {k->item, item, place, true, at->f};
 
+		/* In the caller's buffer, one for all items: each is noted, with its own text,
+		 * before the next. */
 		(void)snprintf(place, sizeof place, "%s/%zu", at->ptr, i++);
 		check_value(&one);
 	}
@@ -185,6 +188,7 @@ void sw_key_check_literal(const struct sw_form_key *k, const cJSON *v, const cha
 {
 	struct sw_form_key literal = *k;
 
+	/* A copy: the table is constant, and shared by all threads that read specs. */
 	literal.searched = false;
 	sw_key_check(&literal, v, ptr, f);
 }
@@ -346,6 +350,8 @@ static void check_member(const struct object *o, const cJSON *v)
 	(void)snprintf(place, sizeof place, "%s", o->ptr);
 	sw_json_pointer_add(place, sizeof place, v->string);
 	if (k == NULL) {
+		/* Another form's key is no unknown one: "goes with" tells more than "did you
+		 * mean". */
 		if (o->forms == NULL || !is_anothers(o->forms, o->form, v->string, place, o->f))
 			unknown_key(o->form, v->string, place, o->f);
 	} else if (sw_form_get(o->form, o->v, own_key(o->form, k)->name, &given) != v) {
@@ -404,6 +410,8 @@ const struct sw_form *sw_forms_check(const struct sw_forms *forms, const cJSON *
 	}
 	/* With the wrong form each key would look like a mistake. */
 	form = form_of(forms, other ? forms->or_by : sw_json_text(object, forms->by, ""));
+	/* A form that a misspelt word means is good enough for finding the other mistakes; it is
+	 * not returned, for nothing may be built on a guess. */
 	o.form = form != NULL ? form : meant_form(forms, by);
 	if (o.form != NULL) {
 		check_object(&o);

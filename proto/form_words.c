@@ -91,6 +91,7 @@ void sw_known_here(const char *const *names, size_t names_n, char list[SW_KNOWN_
 				    names_n > 0 ? "; known here: " : "; none is known here");
 
 	for (size_t i = 0; i < names_n; i++) {
+		/* Room for the dots is kept with each name, so that they always fit. */
 		if (n + strlen(names[i]) + sizeof ", , ..." > SW_KNOWN_HERE) {
 			(void)snprintf(list + n, SW_KNOWN_HERE - n, ", ...");
 			return;

@@ -19,6 +19,8 @@ void sw_frame_fini(struct sw_frame *f)
 
 sw_status sw_frame_room(struct sw_frame *f, char **at, size_t *n)
 {
+	/* Lines that were given out are in front of this: they end here, and the rest moves to the
+	 * front once a read and not once a line. */
 	sw_buf_drop(&f->in, f->taken);
 	f->scanned -= f->taken;
 	f->taken = 0;
@@ -38,6 +40,7 @@ sw_status sw_frame_room(struct sw_frame *f, char **at, size_t *n)
 
 void sw_frame_fed(struct sw_frame *f, size_t n)
 {
+	/* sw_frame_room() has reserved n and one more, so the NUL has its place. */
 	f->in.len += n;
 	f->in.data[f->in.len] = '\0';
 }
@@ -54,6 +57,8 @@ static char *newline(const struct sw_frame *f)
 /* There is no newline: wait for more, unless there is too much already. */
 static sw_status unfinished(struct sw_frame *f)
 {
+	/* Each byte is searched for a newline once, however small the pieces are in which a line
+	 * comes. */
 	f->scanned = f->in.len;
 	const bool over = f->in.len - f->taken > SW_FRAME_MAX + 1;
 	if (f->skipping || over)
@@ -113,6 +118,8 @@ void sw_frame_rest(struct sw_frame *f)
 	if (n >= f->in.cap / 4)
 		return;
 	sw_buf_init(&rest, f->in.max);
+	/* A copy into a buffer of its own size: realloc() to a smaller one may keep the block as it
+	 * is. */
 	if (sw_buf_add(&rest, f->in.data + f->taken, n) != SW_OK)
 		return; /* it stays where it is */
 	sw_buf_fini(&f->in);

@@ -150,6 +150,7 @@ static const char *read_field(enum job_kind kind, const cJSON *v, void *at)
 	case NUMBER:
 	case NUMBER_OR_ZERO:
 	case NUMBER_OR_NULL:
+		/* A double holds whole numbers up to 2^53, which is why seeds are 53 bits. */
 		return sw_json_u64(v, at) ? NULL : "an integer of at least 0";
 	case REAL_OR_NULL:
 		*(const double **)at = &v->valuedouble;

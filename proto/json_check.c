@@ -61,6 +61,7 @@ static void pointer_of(const struct scan *s, char *ptr, size_t cap)
 		if (l->object) {
 			/* The key of an outer object is the last one before the next one's. */
 			size_t last = s->n_keys;
+			/* All keys of an object stand before those of the objects inside it. */
 			for (size_t j = s->depth; j-- > i + 1;)
 				if (s->stack[j].object)
 					last = s->stack[j].first;
@@ -138,6 +139,7 @@ static sw_status scan_escape(struct scan *s)
 		return SW_OK;
 	if (scan_hex4(s, &c) != SW_OK)
 		return SW_PARSE;
+	/* C strings end at a NUL: what stood behind it would be seen by no comparison. */
 	if (c == 0)
 		return bad_at(s, start, "\\u0000 is not allowed");
 	if (c >= 0xdc00 && c < 0xe000)
@@ -207,12 +209,16 @@ static bool finite_number(const char *text, size_t n)
 			point = true;
 			continue;
 		}
+		/* Room for all: a number is at most SW_JSON_MAX_NUMBER characters long, which was
+		 * checked before. */
 		digits[used++] = text[i];
 		after_point += point;
 	}
 	if (i < n) {
 		const bool minus = text[++i] == '-';
 		for (i += minus || text[i] == '+'; i < n; i++)
+			/* Beyond this it is 0 or infinite anyhow; a long would overflow behind a
+			 * row of digits. */
 			if (exponent < 100000)
 				exponent = exponent * 10 + (text[i] - '0');
 		exponent = minus ? -exponent : exponent;
@@ -285,6 +291,7 @@ static sw_status push_key(struct scan *s, const struct sw_json_key *key)
 		if (more == NULL)
 			return sw_err_set(s->err, SW_NOMEM, "out of memory");
 		if (s->keys == s->here)
+			/* The first ones lie in the scan itself and not on the heap. */
 			memcpy(more, s->here, sizeof s->here);
 		s->keys = more;
 		s->cap_keys = cap;
@@ -380,6 +387,8 @@ static sw_status open_container(struct scan *s, bool *empty)
 {
 	const bool object = s->text[s->at] == '{';
 
+	/* Below cJSON's own limit, and the stack of every function that walks a tree by
+	 * recursion. */
 	if (s->depth == SW_JSON_MAX_DEPTH) {
 		char what[64];
 		(void)snprintf(what, sizeof what, "nested deeper than %d", SW_JSON_MAX_DEPTH);
@@ -409,6 +418,7 @@ static sw_status scan_value(struct scan *s, bool *opened)
 
 	*opened = false;
 	skip_space(s);
+	/* Bounds cJSON's tree: a value takes 64 bytes there, however short its text. */
 	if (++s->values > SW_JSON_MAX_VALUES) {
 		char what[64];
 		(void)snprintf(what, sizeof what, "more than %d values", SW_JSON_MAX_VALUES);

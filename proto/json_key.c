@@ -51,6 +51,7 @@ static int unescape_next(struct unescape *u)
 
 int sw_json_key_compare(const struct sw_json_key *a, const struct sw_json_key *b)
 {
+	/* Most keys have no escape: bytes compare as they lie. */
 	if (!a->escaped && !b->escaped) {
 		const size_t n = a->len < b->len ? a->len : b->len;
 		const int d = memcmp(a->at, b->at, n);
@@ -58,6 +59,7 @@ int sw_json_key_compare(const struct sw_json_key *a, const struct sw_json_key *b
 	}
 	struct unescape ua = {.p = a->at, .end = a->at + a->len};
 	struct unescape ub = {.p = b->at, .end = b->at + b->len};
+	/* "a" and "\u0061" are the same key, and cJSON would keep both. */
 	for (;;) {
 		const int ca = unescape_next(&ua), cb = unescape_next(&ub);
 		if (ca != cb)

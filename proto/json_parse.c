@@ -26,6 +26,7 @@ static const char *mark_reals(cJSON *v, const char *p, const char *end)
 			p = mark_reals(child, p, end);
 		return p;
 	}
+	/* Strings are passed over whole, since digits in them are no numbers. */
 	while (*p != '-' && (*p < '0' || *p > '9'))
 		p = *p == '"' ? after_string(p) : p + 1;
 	for (; p < end && *p != '\0' && in_number(*p); p++)
@@ -45,6 +46,8 @@ sw_status sw_json_parse(cJSON **out, const char *text, size_t len, struct sw_err
 	*out = cJSON_ParseWithLength(text, len);
 	if (*out == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
+	/* cJSON keeps a double alone; whether a number had a point is a matter of meaning here: 5.0
+	 * and 5 are two parameters by W&B's rules. */
 	(void)mark_reals(*out, text, text + len);
 	return SW_OK;
 }
@@ -100,6 +103,8 @@ static double decimal(uint64_t digits, unsigned places)
 					    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
 					    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 	__extension__ typedef unsigned __int128 wide;
+	/* So the dividend has its highest bit at the top of 128, and the quotient as many as there
+	 * can be. */
 	const int shift = 64 + __builtin_clzll(digits);
 	const wide over = (wide)digits << shift, ten = (wide)tens[places];
 	const wide quotient = over / ten;

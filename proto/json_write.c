@@ -158,6 +158,7 @@ void sw_json_num_text(double v, char out[32])
 	}
 	for (int digits = fabs(v) < DBL_MIN ? 1 : 15; digits <= 17; digits++) {
 		(void)snprintf(text, sizeof text, "%.*g", digits, v);
+		/* In the locale in which snprintf() has printed it. */
 		if (strtod(text, NULL) == v)
 			break;
 	}
@@ -330,6 +331,7 @@ void sw_json_pointer_add(char *ptr, size_t cap, const char *token)
 	ptr[n++] = '/';
 	for (; *token != '\0'; token++) {
 		const char *as = *token == '~' ? "~0" : *token == '/' ? "~1" : NULL;
+		/* An escape is never cut in two: "~" alone would make the pointer invalid. */
 		if (n + (as != NULL ? 2 : 1) >= cap)
 			break;
 		if (as != NULL) {

@@ -56,6 +56,7 @@ static sw_status load_param(struct sw_form_key *k, const cJSON *v)
 	assert(k->name != NULL && kind <= SW_KEY_BOOLEAN);
 	k->kind = (enum sw_key_kind)kind;
 	k->required = cJSON_IsTrue(sw_json_get(v, "required")) != 0;
+	/* Without "min" and "max" an integer is still one that a double holds. */
 	k->min = kind == SW_KEY_INTEGER ? -SW_JSON_MAX_INT : kind == SW_KEY_REAL ? -DBL_MAX : 0;
 	k->min = sw_json_number(v, "min", k->min);
 	k->max = sw_json_number(v, "max", kind == SW_KEY_INTEGER ? SW_JSON_MAX_INT : DBL_MAX);
@@ -71,6 +72,7 @@ static sw_status load_method(struct sw_method *m, const cJSON *v, struct sw_err 
 	const cJSON *params = sw_json_get(v, "params"), *param;
 
 	m->name = sw_json_text(v, "name", NULL);
+	/* The document is a part of the program: what does not hold here was built wrong. */
 	assert(m->name != NULL && cJSON_IsArray(params));
 	m->keys = sw_calloc((size_t)cJSON_GetArraySize(params) + 1, sizeof *m->keys);
 	if (m->keys == NULL)
@@ -104,6 +106,7 @@ static sw_status load_all(struct sw_methods *m, struct sw_err *err)
 		if (rc != SW_OK)
 			return rc;
 	}
+	/* Indices are of this order from here on; nobody has taken one yet. */
 	qsort(m->all, n, sizeof *m->all, by_name);
 	for (size_t i = 1; i < n; i++)
 		assert(by_name(&m->all[i - 1], &m->all[i]) != 0); /* one of each name */
@@ -168,6 +171,7 @@ const char *sw_methods_openrpc(size_t *n)
 sw_status sw_methods_check(const struct sw_methods *m, size_t i, const cJSON *params,
 			   struct sw_err *err)
 {
+	/* Of a call's faults the first is told: clients are programs, and mend one at a time. */
 	struct sw_err first;
 	struct sw_faults f = {&first, 1, 0};
 

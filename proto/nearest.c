@@ -32,6 +32,8 @@ static size_t distance(const char *a, size_t na, const char *b, size_t nb)
 			row[j] = least(least(up[j] + 1, row[j - 1] + 1), up[j - 1] + cost);
 			if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
 			    lower(a[i - 2]) == lower(b[j - 1]))
+				/* The row before the last: a swap goes back by two in both
+				 * words. */
 				row[j] = least(row[j], up2[j - 2] + 1);
 		}
 	}

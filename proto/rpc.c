@@ -17,6 +17,8 @@ static sw_status read_id(const cJSON *v, struct sw_rpc_request *out, struct sw_e
 		return sw_err_at(
 			err, SW_INVALID, "/id",
 			"id is a number of 2^53 or more, which may lose digits: use a string");
+	/* Set before the rest is checked, so that a request that is refused has its id in the
+	 * answer. */
 	out->id = id;
 	return SW_OK;
 }

@@ -27,6 +27,8 @@ sw_status sw_socket_path_default(char *out, size_t cap)
 	else if (stat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == getuid())
 		n = snprintf(out, cap, "%s/" TAIL, dir);
 	else
+		/* In a folder that the daemon checks to be its own: in /tmp itself anybody could
+		 * bind the name first. */
 		n = snprintf(out, cap, "/tmp/sweepd-%lu/sweepd.sock", uid);
 	if (n >= 0 && (size_t)n < cap && n < SW_SOCKET_PATH_MAX)
 		return SW_OK;
@@ -67,6 +69,7 @@ sw_status sw_socket_path_told(char *out, size_t cap, long *pid)
 	*pid = lives ? strtol(text, NULL, 10) : 0;
 	const char *at = strchr(text, '\n');
 	const size_t len = at != NULL ? strcspn(at + 1, "\n") : 0;
+	/* The daemon writes the line end last, so a text without it is not whole yet. */
 	if (at == NULL || at[1] != '/' || at[1 + len] != '\n' || len >= cap)
 		return SW_NOT_FOUND;
 	memcpy(out, at + 1, len);

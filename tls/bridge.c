@@ -50,10 +50,12 @@ struct sw_bridge *sw_bridge_create(SSL_CTX *context, bool server, int far, int n
 
 void sw_bridge_destroy(struct sw_bridge *b)
 {
+	/* Before the descriptor, of which it has the number. */
 	SSL_free(b->ssl);
 	close(b->far);
 	if (b->near >= 0)
 		close(b->near);
+	/* Plain text of a worker's link: metrics, and paths. */
 	OPENSSL_cleanse(b->in.bytes, 2 * WAY_BYTES);
 	free(b);
 }
@@ -74,6 +76,8 @@ static bool far_waits(struct sw_bridge *b, int result)
 
 bool sw_bridge_shake(struct sw_bridge *b, bool *done)
 {
+	/* Anew with each step: TLS may want to write in order to read (a key update), and the other
+	 * way round. */
 	b->far_wants = 0;
 	ERR_clear_error(); /* SSL_get_error() looks at what others left, too */
 	errno = 0;
@@ -102,6 +106,8 @@ static void read_far(struct sw_bridge *b)
 	if (n > 0) {
 		b->in.at = 0;
 		b->in.len = b->near_over ? 0 : (size_t)n; /* nobody is there to take it */
+		/* Bytes that wait for near stop the reading of far: TCP passes that on to the
+		 * sender. */
 		b->far_wants |= b->in.len > 0 ? 0 : EPOLLIN;
 	} else if (!far_waits(b, n)) {
 		b->far_over = true;
@@ -161,6 +167,7 @@ static void write_near(struct sw_bridge *b)
 enum sw_bridge_state sw_bridge_step(struct sw_bridge *b)
 {
 	b->far_wants = b->near_wants = 0;
+	/* In this order each way moves at once what has just come. */
 	read_far(b);
 	write_near(b);
 	read_near(b);

@@ -37,6 +37,8 @@ static bool on_key(void *dial, const char *identity, unsigned char key[SW_TLS_KE
 
 static void failed(struct sw_tls_dial *d, const char *why)
 {
+	/* A host may have several addresses, of which some do not lead here: the next attempt takes
+	 * the next one. */
 	d->turn = (d->turn + 1) % TURNS;
 	if (strcmp(d->said, why) != 0)
 		sw_log(SW_LOG_WARN, "tls.not_dialled", "host=\"%s\" port=%s why=\"%s\"", d->host,
@@ -53,6 +55,8 @@ static int connect_far(struct sw_tls_dial *d)
 	struct addrinfo *found;
 	int fd, rc;
 
+	/* On this thread, which serves only these links: a name server that is slow holds up no
+	 * training. */
 	rc = getaddrinfo(d->host, d->service, &hints, &found);
 	if (rc != 0) {
 		failed(d, rc == EAI_SYSTEM ? strerror(errno) : gai_strerror(rc));
@@ -116,6 +120,7 @@ static int open_door(struct sw_tls_dial *d, struct sw_err *err)
 	if (!tmp || *tmp != '/' || strlen(tmp) + sizeof "/sweepd-XXXXXX" > sizeof d->folder)
 		tmp = "/tmp";
 	snprintf(d->folder, sizeof d->folder, "%s/sweepd-XXXXXX", tmp);
+	/* Mode 0700: whoever could connect here would speak with this pilot's key. */
 	if (!mkdtemp(d->folder)) {
 		(void)sw_err_set(err, SW_IO, "no folder %s: %s", d->folder, strerror(errno));
 		d->folder[0] = '\0';
@@ -187,6 +192,7 @@ void sw_tls_dial_close(struct sw_tls_dial *d)
 {
 	if (!d)
 		return;
+	/* It joins the thread: nothing uses the key and the context afterwards. */
 	sw_tls_loop_stop(&d->loop);
 	dial_free(d);
 }

@@ -76,6 +76,7 @@ static bool on_shook(void *listener, struct sw_bridge *b)
 		snprintf(b->why, sizeof b->why, "no socket pair for it: %s", strerror(errno));
 		return false;
 	}
+	/* The other end is the daemon's, as a connection like any: it knows nothing of TLS. */
 	b->near = pair[0];
 	l->events.joined(l->user, b->identity, pair[1]);
 	return true;
@@ -167,6 +168,8 @@ unsigned sw_tls_listener_port(const struct sw_tls_listener *l)
 void sw_tls_cut(struct sw_tls_listener *l, const char *identity)
 {
 	pthread_mutex_lock(&l->loop.lock);
+	/* Also those that shake hands: one whose key has just been looked up is cut before it
+	 * joins. */
 	for (int state = 0; state < SW_BRIDGE_OVER; state++) {
 		struct sw_bridge *b;
 

@@ -28,6 +28,8 @@ static void move(struct sw_tls_loop *l, struct sw_bridge *b, enum sw_bridge_stat
 	TAILQ_REMOVE(&l->lists[b->state], b, link);
 	l->n[b->state]--;
 	b->state = to;
+	/* Behind the others: each list is in the order of this time, so its first is the next to
+	 * expire. */
 	b->since_us = sw_clock_mono_us();
 	TAILQ_INSERT_TAIL(&l->lists[to], b, link);
 	l->n[to]++;
@@ -42,6 +44,7 @@ static bool watch(struct sw_tls_loop *l, int fd, void *what, uint32_t *watched, 
 
 	if (*watched == wants)
 		return true;
+	/* Set even if the call fails: the caller ends the bridge then. */
 	*watched = wants;
 	return epoll_ctl(l->epoll, op, fd, &e) == 0;
 }
@@ -67,6 +70,7 @@ static void fail(struct sw_tls_loop *l, struct sw_bridge *b, const char *why)
 	l->failed_n++;
 	if (why)
 		snprintf(b->why, sizeof b->why, "%s", why);
+	/* Before its end, which takes it off the lists that the listener knows it by. */
 	l->role->failed(l->user, b);
 	end(l, b);
 }
@@ -176,6 +180,7 @@ static void bury(struct sw_tls_loop *l)
 	while ((b = first(l, SW_BRIDGE_OVER))) {
 		TAILQ_REMOVE(&l->lists[SW_BRIDGE_OVER], b, link);
 		l->n[SW_BRIDGE_OVER]--;
+		/* Under the lock: sw_tls_cut() goes over these lists on another thread. */
 		sw_bridge_destroy(b);
 	}
 	pthread_mutex_unlock(&l->lock);
@@ -216,6 +221,7 @@ static void *loop_main(void *arg)
 
 		expire(l, now_us);
 		bury(l);
+		/* Open ones end by themselves: the workers' last words are still on their way. */
 		if (l->stop_us != 0 &&
 		    (now_us >= l->stop_us || l->n[SW_BRIDGE_OPEN] + l->n[SW_BRIDGE_ENDING] == 0))
 			break;
@@ -224,6 +230,7 @@ static void *loop_main(void *arg)
 		const int n = epoll_wait(l->epoll, events, EVENTS, next_due(l, now_us));
 
 		for (int i = 0; i < n; i++) {
+			/* NULL is the wake-up's: it only ends the wait. */
 			struct sw_bridge *b = events[i].data.ptr;
 
 			if (events[i].data.ptr == l)
@@ -290,6 +297,7 @@ sw_status sw_tls_loop_start(struct sw_tls_loop *l, int door, const struct sw_tls
 
 void sw_tls_loop_stop(struct sw_tls_loop *l)
 {
+	/* Before the wake-up, which would else find nothing to do and wait again. */
 	atomic_store(&l->stopping, true);
 	(void)eventfd_write(l->wake, 1); /* is never read: nothing else wakes the loop by it */
 	pthread_join(l->thread, NULL);

@@ -24,6 +24,7 @@ bool sw_tls_identity_ok(const char *identity, size_t len)
 /* OpenSSL has an external key as a session that never took place. NULL: no memory. */
 static SSL_SESSION *session_of(SSL *ssl, const unsigned char key[SW_TLS_KEY_BYTES])
 {
+	/* TLS 1.3 binds a key to a hash, which comes from a cipher. */
 	const SSL_CIPHER *cipher = SSL_CIPHER_find(ssl, CIPHER_ID);
 	SSL_SESSION *session = SSL_SESSION_new();
 
@@ -45,6 +46,7 @@ static int on_find(SSL *ssl, const unsigned char *identity, size_t len, SSL_SESS
 	int rc = 1;
 
 	*session = NULL;
+	/* For sw_tls_why(): a stranger without any key is told apart from one with a wrong name. */
 	party->shown = true;
 	if (!sw_tls_identity_ok((const char *)identity, len))
 		return 1;
@@ -88,6 +90,8 @@ SSL_CTX *sw_tls_context(bool server)
 		SSL_CTX_free(c);
 		return NULL;
 	}
+	/* No ticket and no cache: a session that is resumed would outlive a key that was taken
+	 * away. */
 	(void)SSL_CTX_set_options(c, SSL_OP_NO_TICKET);
 	(void)SSL_CTX_set_session_cache_mode(c, SSL_SESS_CACHE_OFF);
 	/* a server without the key would show a certificate: nobody is trusted by one */
