@@ -122,8 +122,8 @@ bool sw_tree_remove(int at, const char *name)
 		return false;
 	sw_tree_open_up(at, name);
 	top.fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	/* If the folder is not empty then, the walk itself has moved deep ones up into it. Each round
-	 * takes away DEPTH_MAX levels, so it ends. */
+	/* If the folder is not empty then, the walk itself has moved deep ones up into it. Each
+	 * round takes away DEPTH_MAX levels, so it ends. */
 	do {
 		before = top.moved;
 		good = walk_folder(at, name, 0, &v);

@@ -139,6 +139,7 @@ void sw_handle_daemon_drain(struct sw_call *call)
 	/* The tick ends the daemon once no slot is busy. */
 	d->drain_stop = on && !cJSON_IsFalse(sw_json_get(call->params, "stop"));
 	if (on) {
+		/* Those that wait for a trial are told at once: none would come for hours. */
 		sw_wait_refuse_all(d, SW_WAIT_SUGGESTION, why);
 		sw_wait_refuse_all(d, SW_WAIT_TRIAL, why);
 	}

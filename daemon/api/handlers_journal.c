@@ -24,6 +24,8 @@ void sw_handle_journal_append(struct sw_call *call)
 	int i = 0;
 	struct sw_jw w;
 
+	/* All are checked before the change begins: half of a call's entries would be worse than
+	 * none. */
 	if (n < 1 || n > ENTRIES_MAX) {
 		sw_call_refuse(call, SW_INVALID, "/entries", "%d entries: 1 to %d go in one call",
 			       n, ENTRIES_MAX);
@@ -45,6 +47,7 @@ void sw_handle_journal_append(struct sw_call *call)
 			       sw_quota_full(call->d));
 		return;
 	}
+	/* Counted as they come, for the next walk of the folder may be minutes away. */
 	sw_quota_add(call->d, bytes);
 	struct sw_change *c = sw_change_begin(call->d, call);
 	cJSON_ArrayForEach (e, entries)
@@ -93,6 +96,7 @@ static bool write_entry(int64_t n, const char *entry, void *arg)
 	struct journal_question *j = arg;
 
 	(void)n;
+	/* Asked before each entry: the page is over its bytes by one entry at most. */
 	if (j->q.out.len >= PAGE_BYTES) {
 		j->more = true;
 		return false;

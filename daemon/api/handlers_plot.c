@@ -250,6 +250,7 @@ static bool copy_slots(struct plot_question *y, struct sw_call *call)
 {
 	const size_t n = call->d->slot.slot_n;
 
+	/* Slots are the loop's: the reader's thread gets a copy of their names. */
 	y->slots = sw_calloc(n + 1, sizeof *y->slots);
 	if (y->slots == NULL) {
 		sw_call_refuse(call, SW_NOMEM, "", "out of memory");
@@ -272,6 +273,8 @@ void sw_handle_sweep_plot(struct sw_call *call)
 	if (y == NULL)
 		return;
 	y->kind = kind;
+	/* Copied: the call's parameters stay, but only what is here may be read on the other
+	 * thread. */
 	(void)snprintf(y->format, sizeof y->format, "%s", sw_call_str(call, "format", "marks"));
 	y->columns = (int)sw_call_int(call, "columns", 80);
 	y->color = cJSON_IsTrue(sw_json_get(call->params, "color"));

@@ -82,6 +82,7 @@ static void answer(struct simulation *s)
 		sw_call_error(s->call, &s->err);
 	else
 		write_result(s);
+	/* Also after a failure: each simulation that was counted ends here. */
 	under_way--;
 	sw_curves_fini(&s->curves);
 	cJSON_Delete(s->wanted);
@@ -180,6 +181,8 @@ static struct simulation *create(struct sw_call *call, const struct sw_running *
 			       (long long)live->sweep, sw_sweep_state_name(live->state));
 		return NULL;
 	}
+	/* 2,000,000 reports are 48 MB: refused, not queued, so that the memory is bounded and the
+	 * client knows. */
 	if (under_way == AT_ONCE) {
 		sw_call_refuse(call, SW_BUSY, "", "%d re-runs are under way; try again", AT_ONCE);
 		return NULL;
@@ -193,6 +196,8 @@ static struct simulation *create(struct sw_call *call, const struct sw_running *
 	s->sweep = live->sweep;
 	s->live = live;
 	s->lanes = (uint64_t)sw_call_int(call, "workers", 0);
+	/* A tree of its own: the pool reads it while the loop may answer other calls of the same
+	 * message. */
 	s->wanted = cJSON_Duplicate(sw_json_get(call->params, "early_terminate"), true);
 	under_way++;
 	return s;

@@ -188,6 +188,8 @@ static void answer_validate(const struct sw_submit *s, struct sw_jw *w)
 
 void sw_handle_sweep_submit(struct sw_call *call)
 {
+	/* Before the spec is read, which may take a worker's minute: what cannot be stored need not
+	 * be checked. accept_submit() asks again. */
 	if (sw_change_allowed(call))
 		sw_submit_begin(call, true, write_warnings);
 }

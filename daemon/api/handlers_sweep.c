@@ -25,6 +25,7 @@ static void control_sweep(struct sw_running *live, struct sw_call *call, enum sw
 				       .run_cap = (uint64_t)sw_call_int(call, "run_cap", 0)};
 	struct sw_change *c = sw_change_allowed(call) ? sw_driver_change(live, call, &event) : NULL;
 
+	/* The call was answered by whichever of the two refused it. */
 	if (c == NULL)
 		return;
 	/* Many trials are still to end, in slices: the answer comes with the last of them. */
@@ -170,6 +171,7 @@ static void answer_edit(struct sw_change *c, const struct sw_running *live, cons
 static sw_status take_edits(struct sw_running *live, struct sw_call *call, const struct sw_edits *e,
 			    struct sw_err *err)
 {
+	/* A copy until the step has taken the edit: an edit that is refused changes nothing. */
 	struct sw_settings settings = live->settings;
 	struct sw_event event = {.kind = SW_EVENT_EDIT, .edit = &e->sched};
 	struct sw_buf text;
@@ -215,6 +217,7 @@ void sw_handle_sweep_edit(struct sw_running *live, struct sw_call *call)
 		rc = take_edits(live, call, e, &err);
 	free(e);
 	if (rc != SW_OK) {
+		/* Errors of sched's are by its own numbering of parameters. */
 		name_field(live, &err);
 		sw_call_error(call, &err);
 		return;

@@ -62,6 +62,7 @@ static void note_silent(const struct sw_running *live, char *text, size_t cap)
 static void note_running(struct list_question *l, const struct sw_daemon *d)
 {
 	for (int64_t i = l->from; i > 0 && l->notes_n < LIST_NOTES; i--) {
+		/* In memory for every sweep, loaded or not: the list needs no state machine. */
 		const struct sw_running *live = d->sweep.sweeps[i - 1];
 		char *text = l->notes[l->notes_n].text, whole[480] = "";
 		const size_t cap = sizeof l->notes[0].text;
@@ -354,6 +355,8 @@ void sw_handle_sweep_get(struct sw_running *live, struct sw_call *call)
 
 	if (q == NULL)
 		return;
+	/* On the loop, where the state machine may be asked; the reader's thread adds what the
+	 * store has. */
 	sw_sweep_json(&q->w, live, q->now_ms);
 	sw_jw_kint(&q->w, "seed", (int64_t)live->seed);
 	sw_sweep_json_progress(&q->w, live);

@@ -34,6 +34,7 @@ static void ask_given(struct sw_running *live, struct sw_call *call)
 
 	if (c == NULL)
 		return;
+	/* The same call answers once, by the ask that follows in this turn. */
 	c->call = NULL; /* answered with the trial */
 	sw_change_commit(c);
 	sw_ask_answer_given(live, call, sw_sweep_trial_n(live->sched));
@@ -91,6 +92,7 @@ void sw_handle_trial_retry(struct sw_running *live, struct sw_call *call)
 	sw_buf_init(&text, SW_REPLY_MAX);
 	if (sw_sweep_values(live->sched, trial, values) == SW_OK)
 		sw_plan_params(live->spec, sw_sweep_space(live->sched), values, &text);
+	/* As text and back, so that the values pass the same reader as a client's. */
 	cJSON *params = cJSON_Parse(text.len > 0 ? text.data : "{}"); /* of no trial: refused */
 	if (params != NULL)
 		answer_enqueued(live, enqueue(live, call, params, trial));

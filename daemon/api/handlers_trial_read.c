@@ -283,6 +283,7 @@ static void read_output(struct sw_db *db, struct sw_lookup *q)
 	struct sw_buf text;
 	char next[48];
 
+	/* A byte that is no UTF-8 becomes three (U+FFFD). */
 	sw_buf_init(&text, 4 * OUTPUT_BYTES);
 	q->rc = sw_read_trial(db, q->sweep, q->trial, note_state, o, &q->err);
 	if (q->rc == SW_OK)
@@ -316,6 +317,7 @@ void sw_handle_trial_output(struct sw_call *call)
 		return;
 	sw_program_job_log(live->d, live->sweep, (uint64_t)o->q.trial, o->path);
 	o->at = at;
+	/* The file may lie on a disk that is slow: not on the thread of the short reads. */
 	o->q.is_long = true;
 	sw_lookup_run(&o->q);
 }

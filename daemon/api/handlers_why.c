@@ -54,6 +54,7 @@ static bool keep_state(const struct sw_row_trial *row, void *arg)
 {
 	struct why_question *y = arg;
 
+	/* Copies: the row's texts are SQLite's until its next step. */
 	(void)snprintf(y->state, sizeof y->state, "%s", row->state);
 	(void)sw_buf_adds(&y->cause, row->cause != NULL ? row->cause : "");
 	y->attempt = row->attempt;
@@ -124,6 +125,8 @@ static void write_queue(const struct why_question *y, struct sw_jw *w)
 {
 	struct sw_pruner_turn p;
 
+	/* By the row's state, as the words are; the state machine may be a step ahead, and then has
+	 * no place for it. */
 	if (strcmp(y->state, "PAUSED") != 0 ||
 	    sw_sweep_place(y->q.live->sched, (uint64_t)y->q.trial, &p) != SW_OK) {
 		sw_jw_knull(w, "queue");

@@ -105,6 +105,8 @@ void sw_handle_worker_log(struct sw_running *live, struct sw_call *call)
 		.time_ms = call->d->clock->wall_ms(),
 		.line = sw_call_str(call, "text", ""),
 	};
+	/* The worker's word is not trusted: lines of trials that are not there would have no
+	 * bound. */
 	if (sw_sweep_trial(live->sched, (uint64_t)row.trial) == NULL) {
 		sw_call_refuse(call, SW_NOT_FOUND, "/trial", "no trial %lld", (long long)row.trial);
 		return;
@@ -149,6 +151,7 @@ void sw_handle_worker_bye(struct sw_call *call)
 
 	if (s == NULL)
 		return;
+	/* Before its process ends, which reads this (sw_losses_attempt()). */
 	s->lost_rank = (unsigned)sw_call_int(call, "rank", 0);
 	sw_log(SW_LOG_INFO, "worker.bye", "slot=%d cause=\"%s\"", s->index,
 	       sw_call_str(call, "cause", ""));

@@ -65,6 +65,7 @@ static bool take_report(const struct sw_row_report *row, void *arg)
 {
 	struct sw_curves *c = arg;
 
+	/* Reports come by attempt and seq, so each attempt begins once. */
 	if (row->attempt != c->live)
 		begin_attempt(c, row->attempt);
 	if (row->step <= 0 || (uint64_t)row->step <= c->at) {
@@ -129,12 +130,14 @@ static bool take_trial(const struct sw_row_trial *row, void *arg)
 {
 	struct sw_curves *c = arg;
 
+	/* Trials are dense from 1, and the array is by number. */
 	if (row->trial != (int64_t)c->n + 1) {
 		c->rc = sw_err_set(c->err, SW_IO, "trial %zu is not stored", c->n + 1);
 		return false;
 	}
 	if (!reserve_room(c, &c->curve, c->n, &c->cap, sizeof *c->curve))
 		return false;
+	/* One array of points for all trials: millions of them, and no allocation each. */
 	c->curve[c->n] = (struct sw_simulate_curve){.first = c->point_n};
 	c->attempt_n = 0;
 	c->live = 0;
@@ -152,6 +155,7 @@ static bool take_trial(const struct sw_row_trial *row, void *arg)
 	curve->n = c->point_n - curve->first;
 	curve->end = end_of(c, row);
 	curve->step_s = set_pace(c);
+	/* The transaction of this read ends with the part: others read, and the log can be cut. */
 	c->more = c->n % PART_TRIALS == 0 || c->point_n - c->part >= PART_POINTS;
 	return !c->more;
 }

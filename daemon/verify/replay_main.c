@@ -122,6 +122,7 @@ static int replay_one(struct sw_db *db, int64_t sweep, bool ended, FILE *out, FI
 		(void)fprintf(out, "%s\n", v.line.data);
 	else if (status == SW_REPLAY_SAME)
 		print_same(&v, ended, out);
+	/* A line a sweep as it is done: a database of many takes minutes. */
 	(void)fflush(out);
 	sw_verify_fini(&v);
 	return status;
@@ -154,6 +155,8 @@ static int replay_all(struct sw_db *db, int64_t only, FILE *out, FILE *errors)
 				      "sweep %" PRId64 ": has not ended; name it to compare what "
 				      "is stored so far\n",
 				      s.v[i].number);
+		/* The worst of all, but every sweep is looked at: one that differs says nothing of
+		 * the next. */
 		status = one > status ? one : status;
 	}
 	free(s.v);

@@ -63,6 +63,7 @@ static void note_arrival(struct sw_replay *r)
 	if (r->at_ev != r->next_ev) {
 		const uint64_t at = r->at_ev, next = r->next_ev;
 
+		/* The line names the event that is missing, not the one that showed it. */
 		r->at_ev = next < at ? next : at;
 		sw_verify_differ(v, 0,
 				 at > next
@@ -159,6 +160,7 @@ static void explain_end(struct sw_verify *v)
 	if (!r->refused || v->differs)
 		return;
 	(void)snprintf(why, sizeof why, "%s", r->err.msg);
+	/* So that sw_verify_differ() takes it: it tells only the first thing that goes wrong. */
 	r->rc = SW_OK;
 	sw_verify_differ(v, r->at_trial, "the replay refuses the event: %s", why);
 }
@@ -201,6 +203,8 @@ sw_status sw_verify_run(struct sw_verify *v, struct sw_db *db, struct sw_err *er
 	explain_end(v);
 	if (r->rc == SW_OK)
 		check_whole(v);
+	/* A difference is a result and not an error of the run: the caller's status tells them
+	 * apart. */
 	if (v->differs && v->line.failed == SW_OK)
 		return SW_OK;
 	if (r->rc != SW_OK && strncmp(r->err.msg, "sweep ", 6) == 0)

@@ -229,7 +229,10 @@ void sw_verify_over(struct sw_verify *v, const struct sw_action *a, const char *
 {
 	struct sw_verify_trial *t = &v->trial[a->trial - 1];
 
+	/* A trial may end that never began, or that waits for its next attempt. */
 	if (t->live)
+		/* By key, as the replay says it; rows that no event leads to are found at the end
+		 * (check_whole()). */
 		seek_attempt(v, a, state);
 	t->live = false;
 }
