@@ -191,7 +191,7 @@ static bool tries_less(struct trial *t)
 
 /* --- from job to finish --- */
 
-/* Ends the trial of a program that ended badly: of several ranks the first that did says why. */
+/* Ends the trial of a program that ended badly: of several ranks that which is blamed says why. */
 static void finish_badly(struct sw_session *s, const struct sw_ranks *r)
 {
 	const struct sw_rank *k = &r->v[r->failed];

@@ -152,8 +152,10 @@ static bool end_in_order(struct sw_reports *r)
 
 void sw_pump_end(struct sw_reports *r, int64_t patience_us, bool has_grace)
 {
-	if (!wait_gone(r, SW_PROGRAM_ALL, 0, NULL, patience_us) &&
-	    !(has_grace && end_in_order(r)) &&
+	const bool gone = wait_gone(r, SW_PROGRAM_ALL, 0, NULL, patience_us);
+
+	sw_ranks_blame(r->ranks); /* a signal that ended one until now was another's */
+	if (!gone && !(has_grace && end_in_order(r)) &&
 	    !wait_gone(r, SW_PROGRAM_ALL, SIGKILL, NULL, KILL_US))
 		sw_session_log(
 			r->asked->session, "%zu processes of it cannot be ended",

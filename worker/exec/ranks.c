@@ -185,6 +185,29 @@ bool sw_ranks_have_failed(struct sw_ranks *r)
 	return r->failed != 0;
 }
 
+/* Did a signal end it (or a shell's child), which no rank gets for the loss of another? One that
+ * loses a peer may abort, as NCCL's watchdog does, or die of SIGPIPE or of its launcher's
+ * SIGTERM. */
+static bool was_struck(const struct sw_program *p)
+{
+	const int sig = p->signal ? p->signal : p->code - 128;
+
+	return sig == SIGKILL || sig == SIGSEGV || sig == SIGBUS || sig == SIGFPE || sig == SIGILL;
+}
+
+void sw_ranks_blame(struct sw_ranks *r)
+{
+	const struct sw_program *p = &r->v[r->failed].program;
+
+	if (!p->ended || (p->code == 0 && p->signal == 0) || was_struck(p))
+		return; /* none has failed, or there is nobody else to blame */
+	for (size_t i = 0; i < r->n; i++)
+		if (r->v[i].program.ended && was_struck(&r->v[i].program)) {
+			r->failed = i;
+			return;
+		}
+}
+
 bool sw_ranks_are_oom(const struct sw_ranks *r)
 {
 	for (size_t i = 0; i < r->n; i++) {

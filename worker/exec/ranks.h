@@ -30,7 +30,7 @@ struct sw_ranks {
 	struct sw_rank *v; /* rank i is v[i] */
 	size_t n;
 	struct sw_lines metrics; /* of rank 0's socket */
-	size_t failed;           /* the first other rank that failed; 0: none */
+	size_t failed;           /* another rank, which says why they failed; 0: none */
 	uint64_t kills;          /* sw_oom_kills() before this run */
 	struct sw_output log;
 	int64_t reaped_us; /* when their orphans were reaped last */
@@ -68,6 +68,10 @@ size_t sw_ranks_signal(const struct sw_ranks *r, int sig);
 bool sw_ranks_are_oom(const struct sw_ranks *r);
 /* Looks for one of the others that has failed. */
 bool sw_ranks_have_failed(struct sw_ranks *r);
+/* Blames a rank that was killed, or crashed, rather than one that ended for its loss: its sockets
+ * close before it has ended, so that the other's end may be seen first. Call this when they have
+ * had their time to end, and before they are sent a signal. */
+void sw_ranks_blame(struct sw_ranks *r);
 /* Closes those that were started. How each ended stays known until: */
 void sw_ranks_close(struct sw_ranks *r);
 void sw_ranks_reset(struct sw_ranks *r); /* before they are started again */

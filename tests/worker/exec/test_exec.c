@@ -585,4 +585,23 @@ TEST(exec_sees_a_rank_that_failed_before_the_first_ended)
 	more = NULL;
 }
 
+static void first_was_killed(void)
+{
+	give();
+	take(1, 0.5, false, "continue");
+	told("FAILED", "signal:9");
+	no_more();
+}
+
+/* Rank 0 is killed when the worker has seen (and so reaped) rank 1, which ended for its loss. */
+TEST(exec_blames_a_rank_that_was_killed_and_not_one_that_ended_for_it)
+{
+	more = ",\"ranks\":2";
+	script = "if [ $RANK = 1 ]; then until [ -e first ]; do sleep .01; done\n"
+		 "{ while [ -e /proc/$$ ]; do :; done; kill -KILL $(cat first); } & exit 1; fi\n"
+		 "say '{\"loss\":0.5}'; echo $$ > zero; mv zero first; exec sleep 1000";
+	run_jobs(first_was_killed);
+	more = NULL;
+}
+
 RUN_TESTS(setup, teardown)
