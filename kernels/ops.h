@@ -78,8 +78,8 @@ struct sw_ops {
 	sw_status (*sync)(struct sw_queue *q);
 	/* From now on look(ctx) is called while the host waits for q, about each SW_OPS_LOOK_US: an
 	 * answer that is not SW_OK ends the wait with it, and what q was given is not done. For
-	 * work that waits for another process, which may be gone: queue_destroy waits for it to
-	 * the end. look NULL: no more. It must not call q. */
+	 * work that waits for another process, which may be gone: queue_destroy waits for it to the
+	 * end. look NULL: it is not called again. It must not call q. */
 	void (*watch)(struct sw_queue *q, sw_status (*look)(void *ctx), void *ctx);
 
 	/* --- graphs: a sequence of calls that is recorded once and given again as one --- */
@@ -135,8 +135,8 @@ struct sw_ops {
 	 * last transfer_wait of the *other* buffer is done. buffer: 0 or 1. */
 	sw_status (*transfer)(struct sw_queue *q, unsigned buffer, void *dst, const void *src,
 			      size_t bytes);
-	/* What q is given from here on comes after the buffer's transfers; what it was given before
-	 * was the last to use the other buffer. */
+	/* From here on q's work comes after the buffer's transfers; its work before was the last to
+	 * use the other buffer. */
 	sw_status (*transfer_wait)(struct sw_queue *q, unsigned buffer);
 	/* Waits until the buffer's transfers have read their src. */
 	sw_status (*transfer_read)(struct sw_queue *q, unsigned buffer);
@@ -149,7 +149,7 @@ struct sw_ops {
 	 * that holds a fork must hold a join behind all that the stream was given, or is
 	 * SW_UNSUPPORTED. */
 	sw_status (*fork)(struct sw_queue *q, void **stream);
-	/* What q is given from here on comes after all that the stream was given. */
+	/* From here on q's work comes after all that the stream was given. */
 	sw_status (*join)(struct sw_queue *q);
 
 	/* --- what it computes --- */

@@ -1,4 +1,4 @@
-/* kernels/step.c — what the host prepares of an optimizer's step. */
+/* kernels/step.c — an optimizer step's numbers, prepared by the host. */
 #include "kernels/shapes.h"
 #include <math.h>
 

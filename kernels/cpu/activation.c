@@ -178,6 +178,8 @@ sw_status sw_cpu_dropout(struct sw_queue *q, const float *x, float *y, size_t n,
 	const float scale = 1.0f / (1.0f - d.p);
 
 	for (size_t i = 0; i < n;) {
+		/* An element's word is told by its place in the whole batch, so micro-batches and
+		 * the CUDA table drop the same. */
 		const uint64_t at = d.first + i;
 		const struct sw_philox_words r =
 			sw_philox_block(d.seed, SW_PHILOX_DROPOUT, d.layer, s->step, at / 4);

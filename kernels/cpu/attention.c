@@ -37,12 +37,14 @@ static void softmax_row(float *s, size_t n, size_t T)
 	double sum = 0;
 	float max = n ? s[0] : 0.0f;
 
+	/* Less the maximum no exponent is above 0, so none overflows. */
 	for (size_t k = 1; k < n; k++)
 		max = s[k] > max ? s[k] : max;
 	for (size_t k = 0; k < n; k++) {
 		s[k] = expf(s[k] - max);
 		sum += (double)s[k];
 	}
+	/* Infinite where n is 0, and then multiplied by nothing. */
 	const float part = (float)(1 / sum);
 
 	for (size_t k = 0; k < n; k++)
@@ -116,6 +118,8 @@ sw_status sw_cpu_attention_backward(struct sw_queue *q, const float *qkv, const 
 			float *dquery = dqkv + b * T * ld + h * d;
 			const float *out = dy + b * T * D + h * d;
 
+			/* One head's ds at a time lies in work: its size does not grow with B or
+			 * the heads. */
 			product(0, 1, T, T, d, 1.0f, out, D, query + 2 * D, ld, 0.0f, ds, T);
 			softmax_backward(p, ds, T, scale);
 			product(0, 0, T, d, T, 1.0f, ds, T, query + D, ld, 0.0f, dquery, ld);

@@ -20,6 +20,7 @@ static int fits(const struct sw_conv *c)
 
 static int direct(const struct sw_conv *c)
 {
+	/* Backward pads dy by kh - 1 - pad, which must not be below 0. */
 	if (c->stride != 1 || c->pad >= c->kh || c->pad >= c->kw || !c->B || !c->C || !c->O ||
 	    !sw_conv_out_h(c) || !sw_conv_out_w(c))
 		return 0;

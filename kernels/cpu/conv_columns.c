@@ -128,6 +128,7 @@ void sw_cpu_conv_columns_backward(const float *x, const float *w, const float *y
 	const size_t P = sw_conv_out_h(c) * sw_conv_out_w(c), K = c->C * c->kh * c->kw;
 	const size_t image = c->C * c->H * c->W;
 
+	/* In place: dy is scratch from here on, and the three gradients all read the masked one. */
 	if (act == SW_ACT_RELU)
 		(void)sw_cpu_relu_backward(NULL, y, dy, dy, c->B * c->O * P);
 	if (c->O && K)
@@ -144,6 +145,7 @@ void sw_cpu_conv_columns_backward(const float *x, const float *w, const float *y
 			    1.0f, dy, (int)P, work, (int)P, 1.0f, dw, (int)K);
 		if (!dx)
 			continue;
+		/* The columns have served dw: what they scatter back to dx takes their place. */
 		cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)K, (int)P, (int)c->O,
 			    1.0f, w, (int)K, dy, (int)P, 0.0f, work, (int)P);
 		col2im(c, work, dx + n * image);

@@ -21,6 +21,7 @@ static float *piece_take(struct piece *p, size_t n)
 	const size_t bytes = (n * sizeof *here + SW_OPS_ALIGN - 1) / SW_OPS_ALIGN * SW_OPS_ALIGN;
 
 	p->bytes += bytes;
+	/* Without memory it only counts, so that workspace and call lay out the same. */
 	if (here)
 		p->at = here + bytes / sizeof *here;
 	return here;
@@ -93,6 +94,8 @@ static struct room room_of(const struct sw_conv *c, float *work)
 			 .groups = c->B / GROUP_IMAGES,
 			 .slots = sw_cpu_threads()};
 
+	/* Groups by the shape alone, never by the threads: else the order of the sums, and so their
+	 * bits, would change with the cores. */
 	if (r.groups > GROUPS_MAX)
 		r.groups = GROUPS_MAX;
 	if (r.groups == 0 || r.sums_n > GROUP_SUMS)
@@ -171,6 +174,8 @@ void sw_cpu_conv_direct_forward(const float *x, const float *w, const float *b, 
 
 	assert(r.x != NULL);
 	sw_cpu_loops()->pack(&p.f, w, 0, r.packed);
+	/* Two parts a thread, so that one that is held up leaves the others work; each image's
+	 * output is apart, so their number changes no bit. */
 	p.parts = c->B < 2 * r.slots ? c->B : 2 * r.slots;
 	sw_cpu_parallel(p.parts, forward_part, &p);
 }
@@ -184,6 +189,7 @@ static void backward_part(void *ctx, size_t part, size_t slot)
 	const size_t first_row = p->b.in.pw + p->b.in.ph * p->b.in.stride;
 	float *x = p->r.x + slot * p->r.x_n, *dy = p->r.dy + slot * p->r.dy_n;
 	float *scratch = p->r.scratch + slot * p->r.scratch_n;
+	/* By part, not by slot: whichever thread takes a group adds to the group's own sums. */
 	float *sums = p->r.sums + part * p->r.sums_n, *bias = p->r.bias + part * p->r.bias_n;
 
 	slot_clear(p, slot);

@@ -43,6 +43,8 @@ static void pack(const struct sw_cpu_correlation *k, const float *w, int backwar
 	const size_t each = by_channels(k) ? LANES : FLAT_OUTS, K = k->kh * k->kw;
 
 	for (size_t from = 0; from < k->O; from += each) {
+		/* By channels a block always has LANES outputs, those that there are not with
+		 * weights 0, so that its loop knows its width. */
 		const size_t have = k->O - from < each ? k->O - from : each;
 		const size_t n = by_channels(k) ? LANES : have;
 
@@ -117,6 +119,8 @@ INLINE void flat_tile(const struct sw_cpu_correlation *k, const float *in, const
 INLINE void flat_block(const struct sw_cpu_correlation *k, const float *in, const float *packed,
 		       const float *b, float *y, float *scratch, const size_t outs)
 {
+	/* Whole tiles run over the last place: scratch and the flat image have room, and nobody
+	 * reads what is made there. */
 	const size_t n = places(k), tile = FLAT_VECS * LANES, out_stride = round_up(n, tile);
 	size_t from, to, p = 0;
 
@@ -142,6 +146,8 @@ static void correlate_flat(const struct sw_cpu_correlation *k, const float *in, 
 		const float *w = packed + o * K, *bias = b ? b + o : NULL;
 		float *to = y + o * P;
 
+		/* One build for each number of outputs: sums stay in registers only where loops
+		 * over them have a constant end. */
 		switch (k->O - o) {
 		case 1:
 			flat_block(k, in, w, bias, to, scratch, 1);
@@ -227,6 +233,8 @@ static void correlate_channels(const struct sw_cpu_correlation *k, const float *
 
 		if (b)
 			memcpy(bias, b + o, have * sizeof *b);
+		/* By row, for the rows of the kernel that meet only padding differ from row to
+		 * row. */
 		for (size_t r = 0; r < k->oh; r++) {
 			size_t from, to;
 

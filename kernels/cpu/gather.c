@@ -34,6 +34,8 @@ static struct crop crop_of(const struct sw_images *im, int32_t row)
 
 	if (im->pad == 0 && !im->flip)
 		return (struct crop){0, 0, 0};
+	/* By the epoch and the row's number in the data set: neither the batch nor the place in it
+	 * changes how an image is cut. */
 	const struct sw_philox_words r = sw_philox_block(
 		im->seed, SW_PHILOX_AUGMENT, 0, im->step ? im->step->epoch : 0, (uint64_t)row);
 

@@ -47,6 +47,7 @@ static size_t parts_of(size_t B, size_t I, size_t O, size_t rows)
 {
 	const size_t n = sw_cpu_threads();
 
+	/* In limits so small that the product cannot wrap: larger ones went to OpenBLAS. */
 	if (B * I * O < PART_FROM)
 		return 1;
 	return rows < n ? rows : n;
@@ -103,6 +104,7 @@ sw_status sw_cpu_linear_forward(struct sw_queue *q, const float *x, const float 
 	if (!in_limits(B, I, O))
 		return SW_INVALID;
 	if (blas_pays(B, I, O) && B && I && O) {
+		/* The bias first, and the product added to it: one pass less over y. */
 		for (size_t r = 0; b && r < B; r++)
 			memcpy(y + r * O, b, O * sizeof *y);
 		cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)B, (int)O, (int)I, 1.0f,
@@ -121,6 +123,7 @@ sw_status sw_cpu_linear_backward(struct sw_queue *q, const float *x, const float
 	(void)kept;
 	if (!in_limits(B, I, O))
 		return SW_INVALID;
+	/* In place: dy is scratch from here on. */
 	if (act == SW_ACT_RELU)
 		(void)sw_cpu_relu_backward(q, y, dy, dy, B * O);
 	if (blas_pays(B, I, O) && B && I && O) {

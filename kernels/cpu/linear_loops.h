@@ -36,6 +36,7 @@ INLINE void dots_tile(const float *x, const float *w, const float *b, float *y, 
 		sum[r][o] = splat(0.0f);
 	for (size_t i = 0; i < whole; i += LANES)
 		dots_step(sum, x + i, w + i, I, NULL, rows, outs);
+	/* The last vector reaches back into terms that were added: the mask makes those 0. */
 	if (rest && whole) {
 		const ivec mask = last_lanes(rest);
 
@@ -139,6 +140,7 @@ INLINE void strip_last(const struct product *p, const float *a, float *c, size_t
 	UNROLL
 	for (size_t m = 0; m < rows; m++) {
 		was[m] = load(c + m * p->N);
+		/* Before the loop, for the last vector overlaps what strip_tile has just stored. */
 		sum[m] = p->add ? was[m] : splat(0.0f);
 	}
 	for (size_t k = 0; k < p->K; k++) {

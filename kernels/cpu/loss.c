@@ -21,10 +21,13 @@ static size_t rank_of(const float *z, int32_t label, size_t C)
 /* One row of C logits. Returns its loss; a NaN logit makes it NaN. */
 static double cross_entropy_row(const float *z, int32_t label, float *p, size_t C, double smooth)
 {
+	/* log sum exp z = max + log sum exp (z - max), where no exp overflows. */
 	const float at_label = z[label]; /* p may be z: read before it is written */
 	double sum = 0, all = 0, base;
 	float max = z[0];
 
+	/* A NaN loses each comparison, but its own exp makes sum NaN, and with it loss and
+	 * gradient. */
 	for (size_t c = 1; c < C; c++)
 		max = z[c] > max ? z[c] : max;
 	for (size_t c = 0; smooth != 0 && c < C; c++)
@@ -68,6 +71,8 @@ sw_status sw_cpu_cross_entropy(struct sw_queue *q, const float *z, const int32_t
 
 		if (want < 0) {
 			if (out)
+				/* Gradients are overwritten, never added to: what an earlier batch
+				 * left there has to go. */
 				memset(out, 0, C * sizeof *out);
 			continue;
 		}

@@ -11,6 +11,8 @@ static double sum(const float *x, size_t n)
 	double s[4] = {0}, rest = 0;
 	size_t i = 0;
 
+	/* Four sums side by side: the compiler makes a vector of them, where it may not change the
+	 * order of one sum. */
 	for (; i + 4 <= n; i += 4)
 		for (size_t k = 0; k < 4; k++)
 			s[k] += (double)x[i + k];
@@ -155,6 +157,7 @@ sw_status sw_cpu_batchnorm_backward(struct sw_queue *q, const float *x, const fl
 
 	(void)q;
 	for (size_t c = 0; c < C; c++) {
+		/* Without a row forward has not written rstd. */
 		const double r = B && S ? (double)rstd[c] : 0;
 		double all, product;
 

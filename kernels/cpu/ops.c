@@ -76,6 +76,7 @@ static sw_status mem_alloc(void **out, size_t bytes)
 		return SW_OK;
 	if (bytes > SIZE_MAX / 2 || sw_fault_hit(SW_FAULT_MALLOC))
 		return SW_NOMEM;
+	/* C asks for a size that is a multiple of the alignment. */
 	*out = aligned_alloc(SW_OPS_ALIGN,
 			     (bytes + SW_OPS_ALIGN - 1) / SW_OPS_ALIGN * SW_OPS_ALIGN);
 	return *out ? SW_OK : SW_NOMEM;

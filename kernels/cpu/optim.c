@@ -9,6 +9,7 @@ sw_status sw_cpu_norm2(struct sw_queue *q, const float *g, double *out, size_t n
 	size_t i = 0;
 
 	(void)q;
+	/* Eight sums side by side: vectors, in an order that is written down. */
 	for (; i + 8 <= n; i += 8)
 		for (size_t k = 0; k < 8; k++)
 			s[k] += (double)g[i + k] * (double)g[i + k];
@@ -87,6 +88,7 @@ struct adam {
 static void adam(float *restrict w, const float *restrict g, float *restrict m, float *restrict v,
 		 size_t n, float c, struct adam f)
 {
+	/* Kingma and Ba, 2015, algorithm 1; eps is added to the corrected root, as in PyTorch. */
 	for (size_t i = 0; i < n; i++) {
 		const float gi = c * g[i] + f.l2 * w[i];
 		const float mi = m[i] + f.b1 * (gi - m[i]);

@@ -69,6 +69,8 @@ static void max_plane_2x2(const float *x, float *y, int32_t *argmax, const struc
 	const size_t oh = sw_pool_out_h(p), ow = sw_pool_out_w(p);
 
 	for (size_t r = 0; r < oh; r++)
+		/* The last four overlap those before: a window made twice has the same result
+		 * twice. */
 		for (size_t s = 0; s < ow; s += 4) {
 			const size_t o = s + 4 <= ow ? s : ow - 4, at = 2 * r * p->W + 2 * o;
 
@@ -123,6 +125,8 @@ sw_status sw_cpu_maxpool2d_backward(struct sw_queue *q, const float *dy, const i
 		return SW_INVALID;
 	for (size_t n = 0; n < planes(p); n++, dx += p->H * p->W) {
 		memset(dx, 0, p->H * p->W * sizeof *dx);
+		/* Windows may overlap, and then a place has the sum of several, in the order of the
+		 * windows. */
 		for (size_t i = 0; i < out; i++)
 			dx[*argmax++] += *dy++;
 	}

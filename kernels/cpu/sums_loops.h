@@ -153,6 +153,8 @@ static void sum_channels(const struct sw_cpu_correlation *k, const float *x, con
 static void turn(const struct sw_cpu_correlation *k, const float *dy, size_t dy_plane, size_t have,
 		 float *turned)
 {
+	/* The lanes behind the last output multiply x, too: they must not hold what the last image
+	 * left there. */
 	if (have < LANES)
 		memset(turned, 0, k->oh * k->ow * LANES * sizeof *turned);
 	for (size_t r = 0; r < k->oh; r++)

@@ -88,7 +88,11 @@ static void take_parts(struct pool *pool, size_t slot)
 	while (OFFER_PARTS(offer) != 0 && slot <= OFFER_HELPERS(offer)) {
 		if (!atomic_compare_exchange_weak(&pool->offer, &offer, offer - 1))
 			continue;
+		/* The exchange gave this part to this thread alone; the call's fields stay until
+		 * left is 0, and that it is not before this part is done. */
 		pool->run(pool->ctx, pool->parts - OFFER_PARTS(offer), slot);
+		/* The caller (slot 0) looks at left itself. With the lock: it is then asleep, or
+		 * has yet to look. */
 		if (atomic_fetch_sub(&pool->left, 1) == 1 && slot != 0) {
 			pthread_mutex_lock(&pool->lock);
 			pthread_cond_signal(&pool->done);
@@ -104,6 +108,8 @@ static void await_offer(struct pool *pool, size_t slot)
 		if (offered(pool, slot))
 			return;
 	pthread_mutex_lock(&pool->lock);
+	/* Counted before the last look, and parts_shared stores the offer before it reads this: one
+	 * of the two sees the other, and no call is slept through. */
 	atomic_fetch_add(&pool->asleep, 1);
 	while (!offered(pool, slot))
 		pthread_cond_wait(&pool->go, &pool->lock);
@@ -130,9 +136,11 @@ static unsigned helpers_make(struct pool *pool, unsigned n)
 	while (pool->made < n) {
 		pthread_t thread;
 
+		/* The slot is 1 more: 0 is the caller's. */
 		pool->helper[pool->made] = (struct helper){pool, pool->made + 1};
 		if (pthread_create(&thread, NULL, help, &pool->helper[pool->made]) != 0)
 			break;
+		/* Helpers stay as long as the process, asleep between calls; nobody joins them. */
 		pthread_detach(thread);
 		pool->made++;
 	}
@@ -164,6 +172,7 @@ void sw_cpu_parallel_begin(void)
 	for (unsigned i = 0; i < callers; i++) {
 		struct pool *pool = &pools[i];
 
+		/* Waits for a call that runs: its end would be judged by the new begin. */
 		pthread_mutex_lock(&pool->busy);
 		pool->turn = 0;
 		pool->calls = 0;
@@ -213,6 +222,7 @@ static void parts_shared(struct pool *pool, size_t parts, sw_cpu_part *run, void
 	const unsigned helpers =
 		helpers_make(pool, (unsigned)(threads < parts ? threads : parts) - 1);
 
+	/* All of the call before its offer: by the offer a helper comes to it. */
 	pool->run = run;
 	pool->ctx = ctx;
 	pool->parts = parts;
@@ -238,6 +248,7 @@ static struct pool *pool_take(void)
 {
 	(void)pthread_once(&made, pools_make);
 	for (unsigned i = 0; i < callers; i++)
+		/* Never waited for: a second caller works alone while another has the helpers. */
 		if (pthread_mutex_trylock(&pools[i].busy) == 0)
 			return &pools[i];
 	return NULL;

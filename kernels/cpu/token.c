@@ -31,6 +31,7 @@ sw_status sw_cpu_embedding_backward(struct sw_queue *q, const int32_t *token, co
 	(void)work;
 	if (V && D)
 		memset(dtable, 0, V * D * sizeof *dtable);
+	/* In the order of places, which every table has to keep: equal tokens meet in one row. */
 	for (size_t i = 0; i < N; i++)
 		add_row(dy + i * D, dtable + (size_t)token[i] * D, D);
 	return SW_OK;

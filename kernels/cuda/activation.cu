@@ -175,6 +175,8 @@ static __global__ void dropout_kernel(const float *x, float *y, size_t n, size_t
 {
 	sw_wait();
 
+	/* Words are counted over the whole batch: a micro-batch that begins within a block leaves
+	 * out the words before it, so the same elements are dropped however the batch is cut. */
 	const size_t before = d.first % 4;
 
 	for (SW_EACH(block, (before + n + 3) / 4)) {

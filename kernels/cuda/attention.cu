@@ -45,9 +45,14 @@ static __device__ void load_tile(float (*to)[TILE + 1], const float *m, size_t r
 				 size_t i0, size_t rows, size_t k0, size_t k_end)
 {
 	for (unsigned e = threadIdx.x; e < TILE * DEPTH; e += SW_CUDA_BLOCK) {
+		/* The index that runs with the thread is the dense one of m: k of a matrix, i of a
+		 * transposed one. TILE + 1 spreads the stores of one i over the banks; a row of
+		 * TILE would put them all on one. */
 		const unsigned i = column == 1 ? e / DEPTH : e % TILE;
 		const unsigned k = column == 1 ? e % DEPTH : e / TILE;
 
+		/* Outside both tiles are 0, which adds nothing; a NaN that lies there is not
+		 * read. */
 		to[k][i] = i0 + i < rows && k0 + k < k_end ? m[(i0 + i) * row + (k0 + k) * column]
 							   : 0.0f;
 	}
@@ -61,6 +66,8 @@ static __device__ void make_tile(const struct job *j, const float *a, const floa
 {
 	enum { EACH = TILE / SIDE };
 	__shared__ float as[DEPTH][TILE + 1], bs[DEPTH][TILE + 1];
+	/* A warp has two r and all 16 s: what it reads of as is broadcast, bs and c are runs of
+	 * 16. */
 	const unsigned r = threadIdx.x / SIDE, s = threadIdx.x % SIDE;
 	float sum[EACH][EACH] = {{0.0f}};
 
@@ -105,10 +112,15 @@ template <int TILE> static __global__ void heads_product_kernel(struct jobs jobs
 		const size_t keys = jobs.length ? (size_t)jobs.length[b] : (size_t)-1;
 		size_t k_from = 0, k_end = j->K;
 
+		/* All of the tile is masked: softmax_kernel writes zeros there unread, and where p
+		 * is 0 softmax_backward_kernel does not read dp. */
 		if (j->mask == MASK_COLUMNS && (j0 >= keys || (jobs.causal && j0 >= i0 + TILE)))
 			continue; /* the same for the whole block */
+		/* Behind the last key, and behind this tile's last query, p and ds are 0: these
+		 * terms, whatever the other factor holds, are left out. */
 		if (j->mask == MASK_TERMS)
 			k_end = smaller(smaller(k_end, keys), jobs.causal ? i0 + TILE : k_end);
+		/* Transposed, terms are queries, and those before i0 do not see key i0. */
 		if (j->mask == MASK_TERMS_FROM && jobs.causal)
 			k_from = i0;
 		make_tile<TILE>(j, j->a.at + b * j->a.batch + h * j->a.head,
@@ -122,6 +134,8 @@ static sw_status heads_product(struct sw_queue *q, const struct jobs *jobs)
 {
 	const size_t M = jobs->job[0].M, N = jobs->job[0].N, all = jobs->n * jobs->B * jobs->heads;
 
+	/* A tile of 64 loads each operand half as often as one of 32, and would be half empty for a
+	 * side of 32 or less. It does not change the order of a sum. */
 	const size_t tile = M > 32 && N > 32 ? 64 : 32;
 	const unsigned grid =
 		sw_cuda_grid_blocks(all * ((M - 1) / tile + 1) * ((N - 1) / tile + 1));
@@ -143,6 +157,8 @@ static __global__ void softmax_kernel(float *p, const int32_t *length, size_t B,
 		float *s = p + r * T, max = -INFINITY;
 		double sum = 0.0;
 
+		/* Less the maximum no exponent is above 0, so none overflows. A NaN loses each
+		 * comparison, but its own exp makes the sum, and so the row, NaN. */
 		for (SW_EACH_COLUMN(k, n))
 			max = s[k] > max ? s[k] : max;
 		for (int step = SW_CUDA_WARP / 2; step > 0; step /= 2) {
@@ -154,8 +170,10 @@ static __global__ void softmax_kernel(float *p, const int32_t *length, size_t B,
 			s[k] = expf(s[k] - max);
 			sum += (double)s[k];
 		}
+		/* With n 0 the sum is 0 and part infinite: below nothing is multiplied by it. */
 		const float part = (float)(1.0 / sw_warp_sum(sum));
 
+		/* A lane reads again only the columns that it wrote: no barrier. */
 		for (SW_EACH_COLUMN(k, T))
 			s[k] = k < n ? s[k] * part : 0.0f;
 	}
@@ -235,6 +253,8 @@ sw_status sw_cuda_attention_forward(struct sw_queue *q, const float *qkv, const 
 		return SW_INVALID;
 	if (rc != SW_OK || empty(a))
 		return rc;
+	/* Scores are made where p is to lie, and softmax_kernel turns them in place: no scratch
+	 * memory. */
 	const size_t T = a->T, d = a->D / a->heads;
 	const struct matrix query = of_tokens(qkv, 0, 3, a), pairs = of_pairs(p, a);
 
@@ -273,10 +293,12 @@ sw_status sw_cuda_attention_backward(struct sw_queue *q, const float *qkv, const
 	const struct matrix out = of_tokens(dy, 0, 1, a), of_ds = of_pairs(ds, a);
 	const struct matrix place = of_tokens(dqkv, 0, 3, a);
 
+	/* No lengths: behind a row's length p is 0, so ds is 0 there, too. */
 	jobs.n = 1;
 	jobs.B = a->B;
 	jobs.heads = a->heads;
 	jobs.causal = a->causal;
+	/* dp first, in the place of ds. */
 	jobs.job[0] = job_of(out, transposed(of_tokens(qkv, 2, 3, a)), ds, of_ds, T, T, d, 1.0f,
 			     MASK_COLUMNS);
 	rc = heads_product(q, &jobs);
@@ -285,6 +307,7 @@ sw_status sw_cuda_attention_backward(struct sw_queue *q, const float *qkv, const
 				      1.0f / sqrtf((float)d));
 	if (rc != SW_OK)
 		return rc;
+	/* Three of one shape, of which none reads another's result: one launch. */
 	jobs.n = 3; /* dquery, dkey, dvalue */
 	jobs.job[0] =
 		job_of(of_ds, of_tokens(qkv, 1, 3, a), dqkv, place, T, d, T, 1.0f, MASK_TERMS);

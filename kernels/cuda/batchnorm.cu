@@ -32,6 +32,7 @@ static __device__ struct sums moments_of(const float *x, const struct channels &
 
 	each_value(s, p, load, [&](double v) { total += v; });
 	total = sw_block_sum(total, room);
+	/* The part's own mean: that of the channel is known only when all parts are. */
 	const double m = total / (double)(p.to - p.from);
 
 	each_value(s, p, load, [&](double v) { squares += (v - m) * (v - m); });
@@ -43,6 +44,8 @@ static __device__ struct sums moments_together(const struct sums *partial, const
 {
 	double total = 0.0, squares = 0.0;
 
+	/* Each warp of each block adds the channel's parts for itself, in one order: no third
+	 * launch. */
 	for (SW_EACH_COLUMN(k, s.parts))
 		total += partial[k].a;
 	total = sw_warp_sum(total);
@@ -50,6 +53,8 @@ static __device__ struct sums moments_together(const struct sums *partial, const
 		const double n = (double)(k + 1 < s.parts ? s.each : s.N - k * s.each);
 		const double d = partial[k].a / n - total / (double)s.N;
 
+		/* Chan, Golub and LeVeque, 1979: squares around one mean become those around
+		 * another. */
 		squares += partial[k].b + n * d * d;
 	}
 	return {total, sw_warp_sum(squares)};
@@ -62,6 +67,7 @@ static __device__ struct sums squares_of(const float *x, const struct channels &
 	const auto load = [=](size_t at) { return (double)x[at]; };
 	double total = 0.0, squares = 0.0;
 
+	/* One pass, around 0: the mean of all ranks' rows is not known before their sums meet. */
 	each_value(s, p, load, [&](double v) {
 		total += v;
 		squares += v * v;
@@ -125,13 +131,16 @@ static __global__ void __launch_bounds__(FROM == OF_BLOCK ? SW_CUDA_BLOCK_MAX : 
 					       ? moments_together(partial + p.c * s.parts, s)
 					       : around_mean(partial[p.c], N);
 		const double m = of.a / N, squares = of.b;
+		/* The rounded mean, as backward will read it: both subtract the same. */
 		const float center = (float)m, r = (float)(1.0 / sqrt(squares / N + (double)n.eps));
 		const float a = r * gamma[p.c], b = beta[p.c];
 
+		/* One of a channel's parts alone, or the running mean would move once a part. */
 		if (p.from == 0 && threadIdx.x == 0) {
 			mean[p.c] = center;
 			rstd[p.c] = r;
 			move_running(&running_mean[p.c], m, n.momentum);
+			/* Of one value the unbiased variance is 0 / 0. */
 			if (N > 1.0)
 				move_running(&running_var[p.c], squares / (N - 1.0), n.momentum);
 		}
@@ -152,6 +161,7 @@ sw_status sw_cuda_batchnorm_train(struct sw_queue *q, const float *x, const floa
 		return rc;
 	const struct channels s = channels_summed(B, C, S);
 
+	/* Both launches are given the same s: a part is the same values in each. */
 	if (s.parts > 1)
 		rc = sw_cuda_run(q, channels_grid(s), batchnorm_moments_kernel<true>, x, partial,
 				 s);
@@ -173,6 +183,7 @@ sw_status sw_cuda_batchnorm_train_summed(struct sw_queue *q, const float *x, con
 {
 	if (N == 0 || C == 0 || S == 0)
 		return sw_cuda_use();
+	/* No part leaves a sum behind, so no memory bounds their number. */
 	const struct channels s = channels_of(B, C, S, SIZE_MAX);
 
 	return sw_cuda_run(q, channels_grid(s), batchnorm_train_kernel<OF_RANKS>, x, gamma, beta,
@@ -296,6 +307,8 @@ static __global__ void __launch_bounds__(FROM == OF_BLOCK ? SW_CUDA_BLOCK_MAX : 
 			: FROM == OF_PARTS ? gradients_together(partial + p.c * s.parts, s.parts)
 					   : partial[p.c];
 
+		/* For ranks the sums' launch has written them: those of these rows alone, which are
+		 * added up with the other gradients. */
 		if (FROM != OF_RANKS && p.from == 0 && threadIdx.x == 0)
 			put_gradients(of, p.c, rstd, dgamma, dbeta);
 		const float mean_dy = (float)(of.a / N);

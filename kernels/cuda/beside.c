@@ -42,6 +42,8 @@ sw_status sw_cuda_fork(struct sw_queue *q, void **stream)
 	*stream = NULL;
 	if (rc == SW_OK)
 		rc = beside_start(q);
+	/* One event for all forks: a wait that was given earlier keeps the record that it was given
+	 * with. */
 	if (rc == SW_OK)
 		rc = sw_cuda_status(cudaEventRecord(q->forked, q->stream));
 	if (rc == SW_OK) /* by which the second stream takes part in a recording of the first */
@@ -74,6 +76,8 @@ void sw_cuda_watch(struct sw_queue *q, sw_status (*look)(void *ctx), void *ctx)
 /* e NULL: all that q was given. */
 static sw_status wait_looking(const struct sw_queue *q, cudaEvent_t e)
 {
+	/* CUDA's own wait cannot be told that the other process is gone: so it is asked again and
+	 * again. */
 	const struct timespec moment = {.tv_nsec = SW_OPS_LOOK_US * 1000L};
 
 	for (;;) {

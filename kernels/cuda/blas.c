@@ -32,6 +32,8 @@ static sw_status calls_find(void *from, struct sw_err *err)
 
 sw_status sw_cublas_open(const struct sw_cublas **out, struct sw_err *err)
 {
+	/* The one caller holds all recordings off meanwhile, and with them other callers: the
+	 * statics need no lock. The library stays open, for handles of other queues call it. */
 	void *found = library ? library : dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	sw_status rc;
 

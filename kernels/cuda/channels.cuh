@@ -66,6 +66,8 @@ static __device__ struct way way_from(size_t from, size_t S)
 
 static __device__ void way_on(struct way *w, size_t S)
 {
+	/* A step adds (step / S, step % S) to the plane and the place, with a carry: two divisions
+	 * at the start of the way, none for each value. */
 	w->i += w->step;
 	w->b += w->step_b;
 	w->s += w->step_s;

@@ -33,8 +33,10 @@ static int direct(const struct sw_conv *c)
 	const double places = (double)sw_conv_out_h(c) * (double)sw_conv_out_w(c);
 	const double weights = O * C * (double)c->kh * (double)c->kw;
 
+	/* cuBLAS takes no product with a side of 0; the direct kernels write what there is. */
 	if (B * C * O * places == 0)
 		return 1;
+	/* In double: sizes that fit 32 bits each may multiply to more than 64. */
 	if (B * C * (double)(c->H * c->W) > most || B * O * places > most || weights > most)
 		return 0;
 	if (forced)
@@ -136,6 +138,8 @@ sw_status sw_cuda_conv2d_maxpool_backward(struct sw_queue *q, const float *x, co
 {
 	sw_status rc = sw_cuda_use();
 
+	/* Then forward has not written m->full: y and dy are the pooling's, and argmax says which
+	 * place of its window has the gradient. */
 	if (rc == SW_OK && pools(c, &m->p))
 		return sw_cuda_conv_patch_backward(q, x, w, act == SW_ACT_RELU ? m->y : NULL, dy,
 						   m->argmax, dx, dw, db, c, work, way());

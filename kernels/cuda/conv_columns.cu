@@ -54,6 +54,8 @@ static __global__ void im2col_kernel(const float *__restrict__ x, T *__restrict_
 	const size_t N = by_N.by;
 
 	for (SW_EACH(item, d.C * N)) {
+		/* Neighbouring threads have neighbouring places: each of their kh kw stores is a
+		 * run of memory. */
 		const struct sw_cuda_place at = sw_cuda_place_of(item, by_N);
 		const unsigned b = sw_cuda_divide(at.column, by_P), place = at.column - b * d.P;
 		const unsigned down = sw_cuda_divide(place, by_ow);
@@ -99,6 +101,7 @@ static __global__ void col2im_kernel(const float *__restrict__ columns, float *_
 		for (unsigned i = 0; i < d.kh && i <= h; i++, from += d.kw * N) {
 			const unsigned r = sw_cuda_divide(h - i, by.by_stride);
 
+			/* With a stride over 1 only each stride-th row is the begin of a window. */
 			if (r * d.stride != h - i || r >= d.oh)
 				continue;
 			const float *line = from + r * d.ow;
@@ -252,6 +255,8 @@ sw_status sw_cuda_conv_columns_forward(struct sw_queue *q, const float *x, const
 	size_t room = 0;
 	sw_status rc = sw_cuda_operand(q, w, O * K, &room, &weights);
 
+	/* All parts use the same columns and flat: the stream ends one before it begins the
+	 * next. */
 	for (size_t at = 0; at < d.B && rc == SW_OK; at += some) {
 		const size_t n = d.B - at < some ? d.B - at : some, N = n * P;
 
@@ -283,6 +288,8 @@ static sw_status part_backward(struct sw_queue *q, const float *x, const void *w
 		rc = sw_cuda_operand_room(q, O * N, &room, &bf16);
 	const void *dz = bf16 ? (const void *)bf16 : flat;
 
+	/* flat in floats is for db alone: a sum of rounded terms would not be that of the CPU
+	 * table. */
 	if (rc == SW_OK && bf16)
 		rc = sw_cuda_run_rows(q, n * O, flat_bf16_kernel, y, dy, db ? flat : NULL, bf16, n,
 				      by_O, d.P);
@@ -296,6 +303,7 @@ static sw_status part_backward(struct sw_queue *q, const float *x, const void *w
 	if (rc == SW_OK)
 		rc = sw_cuda_product(q, CUBLAS_OP_T, CUBLAS_OP_N, K, O, N, columns, N, dz, N,
 				     add ? 1.0f : 0.0f, dw);
+	/* Over the columns, which the product for dw was the last to read. */
 	if (rc == SW_OK && dx)
 		rc = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_T, N, K, O, dz, N, w, K, 0.0f,
 				     columns);
@@ -313,6 +321,7 @@ sw_status sw_cuda_conv_columns_backward(struct sw_queue *q, const float *x, cons
 	float *columns = (float *)work, *flat = columns + aligned(d.K * some * d.P);
 	const void *weights = w;
 	size_t room = 0;
+	/* Only dx reads the weights. */
 	sw_status rc = dx ? sw_cuda_operand(q, w, d.O * d.K, &room, &weights) : SW_OK;
 
 	for (size_t at = 0; at < d.B && rc == SW_OK; at += some)

@@ -32,7 +32,7 @@ static unsigned divide_up(unsigned n, unsigned by)
 	return n / by + (n % by != 0);
 }
 
-/* The gradient before the activation; y: NULL where there is none. Both are loaded, whatever y
+/* The gradient before the activation; y NULL: there was no activation. Both are loaded, whatever y
  * says: behind a branch the loads of a loop would wait for one another. */
 static __device__ float dz_at(const float *y, const float *dy, unsigned i)
 {
@@ -94,6 +94,7 @@ static __global__ void forward_kernel(const float *__restrict__ x, const float *
 		const unsigned s = place % d.ow * d.stride - d.pad;
 		float sum[CHANNELS] = {0};
 
+		/* Lanes behind the last place add nothing, but come to the barriers. */
 		for (unsigned k = warp; n < d.B && k < d.C * d.kh; k += SW_CUDA_WARPS) {
 			const unsigned c = k / d.kh, row = r + k % d.kh;
 
@@ -107,6 +108,7 @@ static __global__ void forward_kernel(const float *__restrict__ x, const float *
 			sums[warp][t][lane] = sum[t];
 		__syncthreads();
 		if (warp < CHANNELS && o + warp < d.O && n < d.B) {
+			/* Warp t adds what all eight have found for channel t. */
 			const float v =
 				add_warps<CHANNELS>(sums, warp, lane) + (b ? b[o + warp] : 0.0f);
 
@@ -271,6 +273,8 @@ static __device__ void weights_tile(const float *__restrict__ x, const float *y,
 	weights_walk<CHANNELS, WIDTH>(x, y, dy, d, item, shape.walk, sum, bias);
 	SW_UNROLL
 	for (unsigned t = 0; t < CHANNELS; t++) {
+		/* The same in all threads, so the shuffles have their lanes; each other item of
+		 * these outputs would find the same db. */
 		if (item.k == 0 && item.first == 0) { /* the item that makes db */
 			const float b = sw_warp_sumf(bias[t]);
 
@@ -361,6 +365,8 @@ static struct weights_shape weights_of(const struct sw_cuda_conv &d, unsigned ch
 		s.segments = divide_up(FILL, items);
 	else
 		s.segments = most_segments(d, walk);
+	/* walk is rounded up, so that fewer segments may be enough: none is left without a
+	 * place. */
 	s.walk = divide_up(places, s.segments);
 	if (s.walk)
 		s.segments = divide_up(places, s.walk);

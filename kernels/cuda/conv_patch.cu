@@ -2,9 +2,8 @@
 #include "kernels/cuda/conv_patch.cuh"
 
 /* The image's window of a patch of the output: its first row and column in the image, wrapped
- * around below 0, and how far its second row and column are, 0 where there is none (such a place is
- * not written).
- */
+ * around below 0, and the steps to its second ones, 0 at the output's edge (such a place is not
+ * written). */
 struct window {
 	unsigned r, s, below, right;
 };
@@ -19,6 +18,7 @@ static __device__ void row_terms(const float *__restrict__ x, const float *__res
 {
 	float v[2][K + 1];
 
+	/* Two rows of K + 1 values serve all four places of the patch, and each of the channels. */
 	SW_UNROLL
 	for (unsigned a = 0; a < 2; a++) {
 		const unsigned r = at.r + i + (a ? at.below : 0);
@@ -28,6 +28,8 @@ static __device__ void row_terms(const float *__restrict__ x, const float *__res
 		SW_UNROLL
 		for (unsigned j = 0; j < K; j++)
 			v[a][j] = there && (!PADDED || at.s + j < d.W) ? row[j] : 0.0f;
+		/* right is 0 where there is no second column: then a value is read that the image
+		 * has, for a place that is not written. */
 		row += at.right; /* the last of a patch's second column */
 		v[a][K] = there && (!PADDED || at.s + K - 1 + at.right < d.W) ? row[K - 1] : 0.0f;
 	}
@@ -75,6 +77,8 @@ static __device__ void write_patch(const struct forward_out &out, const struct s
 		return;
 	float most = v[0];
 
+	/* In the order of maxpool2d_forward and by its rule, so that argmax is the same, of equals
+	 * and of a NaN. */
 	SW_UNROLL
 	for (unsigned e = 1; e < PATCH; e++)
 		if (v[e] > most || isnan(v[e])) {
@@ -109,12 +113,15 @@ static __global__ void forward_kernel(const float *__restrict__ x, const float *
 		float sum[CHANNELS][PATCH] = {{0}};
 		unsigned step[CHANNELS];
 
+		/* Channels behind the last are made with the weights of o, which are there, and not
+		 * written. */
 		SW_UNROLL
 		for (unsigned t = 0; t < CHANNELS; t++)
 			step[t] = (o + t < d.O ? o + t : o) * d.C * K * K;
 		for (unsigned k = warp; k < d.C * K; k += SW_CUDA_WARPS) {
 			const float *plane = x + (p.n * d.C + k / K) * d.H * d.W;
 
+			/* Two builds: without padding no load asks whether it is inside. */
 			if (d.pad)
 				row_terms<CHANNELS, K, true>(plane, w + k * K, step, k % K, from, d,
 							     sum);
@@ -151,6 +158,8 @@ sw_status sw_cuda_conv_patch_forward(struct sw_queue *q, const float *x, const f
 {
 	const struct shape d = shape_of(c);
 	const struct forward_out out = {y, pooled, argmax, act == SW_ACT_RELU};
+	/* With four channels x is read half as often as with two, but there are half as many
+	 * blocks: only where they still fill the card. */
 	const int four = way.channels ? way.channels == 4
 				      : d.out.tiles.by * divide_up(d.O, 4) >= FILL;
 

@@ -59,6 +59,8 @@ static inline struct grid grid_of(unsigned B, unsigned h, unsigned w)
 static inline struct shape shape_of(const struct sw_conv *c)
 {
 	const struct sw_cuda_conv d = sw_cuda_conv_of(c);
+	/* With an odd pad the input's patches begin one row and column before it: what a patch
+	 * meets of dz then begins with a patch of dz. */
 	const unsigned odd = d.pad % 2;
 
 	return {d.B,
@@ -90,6 +92,7 @@ template <int CHANNELS>
 static __device__ void keep_sums(float (*sums)[CHANNELS][PATCH][TILE],
 				 const float (&sum)[CHANNELS][PATCH])
 {
+	/* The lane is the last index: a warp's 32 stores fall on 32 banks. */
 	SW_UNROLL
 	for (unsigned t = 0; t < CHANNELS; t++) {
 		SW_UNROLL

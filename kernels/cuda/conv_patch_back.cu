@@ -23,13 +23,17 @@ static __device__ float dz_at(const struct dz_from &f, unsigned i)
 	return !f.y || f.y[i] > 0.0f ? d : 0.0f;
 }
 
-/* The gradient of a window and, in *place, which of its patch has it; 0 where there is none. u, v
+/* The gradient of a window and, in *place, which of its patch has it; 0 for a window outside. u, v
  * below 0 wrap around, and are over all. */
 static __device__ float dz_pooled(const struct dz_from &f, const struct shape &d, unsigned plane,
 				  unsigned u, unsigned v, unsigned *place)
 {
 	const int in = u < d.oh / 2 && v < d.ow / 2;
+	/* A window outside reads element 0, whose value is dropped: loads without a branch do not
+	 * wait for one another. */
 	const unsigned i = in ? (plane * (d.oh / 2) + u) * (d.ow / 2) + v : 0;
+	/* argmax counts in the full plane: less its window's first place it is 0, 1, ow or ow +
+	 * 1. */
 	const unsigned at = (unsigned)f.argmax[i] - 2 * (u * d.ow + v), below = at >= d.ow;
 	const float dz = dz_at(f, i);
 
@@ -37,7 +41,7 @@ static __device__ float dz_pooled(const struct dz_from &f, const struct shape &d
 	return in ? dz : 0.0f;
 }
 
-/* Place e of a patch of an image's plane; 0 where there is none. */
+/* Place e of a patch of an image's plane; 0 outside of the plane. */
 static __device__ float dz_place(const struct dz_from &f, const struct shape &d, unsigned plane,
 				 unsigned u, unsigned v, unsigned e)
 {
@@ -93,6 +97,7 @@ static __device__ void input_tile(const struct dz_from &f, const float *__restri
 
 			SW_UNROLL
 			for (unsigned k = 0; k < K * K; k++) {
+				/* dx is dz correlated with the kernel turned by half a turn. */
 				const unsigned i = K - 1 - k / K, j = K - 1 - k % K;
 
 				SW_UNROLL
@@ -110,6 +115,8 @@ static __device__ void input_tile(const struct dz_from &f, const float *__restri
 
 		add_warps<CHANNELS>(sums, warp, lane, v);
 		SW_UNROLL
+		/* With an odd pad r and s of the first patches are -1, which as unsigned is over
+		 * all. */
 		for (unsigned e = 0; e < PATCH; e++)
 			if (r + e / 2 < d.H && s + e % 2 < d.W)
 				dx[((p.n * d.C + c + warp) * d.H + r + e / 2) * d.W + s + e % 2] =
@@ -151,6 +158,7 @@ static __device__ void list_entry(const struct dz_from &f, const struct shape &d
 				: dz_place(f, d, p.n * d.O + o, p.u, p.v, e);
 	const int there = 2 * p.u + e / 2 < d.oh && 2 * p.v + e % 2 < d.ow;
 
+	/* A place outside has dz 0, and is said to lie where x has something to read. */
 	to->r = there ? 2 * p.u + e / 2 : 0;
 	to->s = there ? 2 * p.v + e % 2 : 0;
 	to->at = p.n * d.C * d.H * d.W + to->r * d.W + to->s;
@@ -159,10 +167,10 @@ static __device__ void list_entry(const struct dz_from &f, const struct shape &d
 
 /* One element of dw, and what it takes of x. */
 struct element {
-	const float *__restrict__ x; /* where it reads for the place 0 */
+	const float *__restrict__ x; /* the value that it reads for the place 0 */
 	unsigned i, j;               /* rows and columns from a place, around below 0 */
 	int real;                    /* reads x; db's, and those that there are not, do not */
-	float rest;                  /* what stands for x where none is read */
+	float rest;                  /* stands for x if none is read */
 };
 
 template <int K>
@@ -183,6 +191,7 @@ static __device__ float list_sum(const struct entry *list, unsigned n, const str
 	for (unsigned p = threadIdx.x / TILE; p < n; p += SW_CUDA_WARPS) {
 		SW_UNROLL
 		for (unsigned e = 0; e < EACH; e++) {
+			/* All lanes read the same entry: one broadcast of 16 bytes. */
 			const struct entry z = list[p * EACH + e];
 			float v = mine.rest;
 

@@ -1,5 +1,5 @@
-/* kernels/cuda/count.cu — what is counted beside the losses. Integer atomics are used where
- * the order of additions does not matter. */
+/* kernels/cuda/count.cu — counts beside the losses: labels, classes, the gradients' norm. Integer
+ * atomics are used because the order of their additions does not matter. */
 #include "kernels/cuda/launch.cuh"
 #include <math.h>
 
@@ -40,6 +40,8 @@ static __device__ unsigned row_best(const float *z, unsigned C)
 			largest = z[c];
 		}
 	}
+	/* The larger, of equals the smaller class: an order without ties, so that all lanes end
+	 * with the same one whichever they meet first. */
 	for (int step = SW_CUDA_WARP / 2; step > 0; step /= 2) {
 		const unsigned at = __shfl_xor_sync(SW_ALL_LANES, best, step);
 		const float there = __shfl_xor_sync(SW_ALL_LANES, largest, step);
@@ -65,6 +67,7 @@ static __global__ void class_counts_kernel(const float *z, const int32_t *label,
 {
 	sw_wait();
 	for (SW_EACH_ROW(b, B)) {
+		/* The same in all lanes: the shuffles of row_best need the whole warp. */
 		if (label[b] < 0)
 			continue;
 		const size_t best = row_best(z + b * C, (unsigned)C), at = (size_t)label[b];

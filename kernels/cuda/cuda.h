@@ -1,5 +1,5 @@
 /*
- * kernels/cuda/cuda.h — what the files of the CUDA backend share. The entries' meaning is written
+ * kernels/cuda/cuda.h — shared by the files of the CUDA backend. The entries' meaning is written
  * in kernels/ops.h; kernels/cpu is held beside them by tests/kernels/test_cuda_*.c, on a GPU
  * and, through tests/kernels/cuda_shim, without one.
  *

@@ -185,6 +185,7 @@ sw_status sw_cuda_device_take(int device, struct sw_err *err)
 	sw_status rc = SW_OK;
 
 	pthread_mutex_lock(&opening);
+	/* A number that cannot be comes here, too: open_device says what is wrong with it. */
 	if (device < 0 || device >= SW_CUDA_DEVICES_MAX || !atomic_load(&devices[device].open)) {
 		/* Streams share the driver's connections, 8 unless it is told otherwise before it
 		 * starts: one lane's work would then stand behind another's. 32 are all it has. */
@@ -193,6 +194,8 @@ sw_status sw_cuda_device_take(int device, struct sw_err *err)
 		rc = open_device(device, err);
 	}
 	if (rc == SW_OK) {
+		/* Last: threads that have not taken the lock read the struct once they see
+		 * `first`. */
 		atomic_store(&devices[device].open, true);
 		own = device;
 		(void)atomic_compare_exchange_strong(&first, &none, device);

@@ -43,6 +43,8 @@ static __device__ struct crop crop_of(const struct sw_images &im, int32_t row)
 
 	if (im.pad == 0 && !im.flip)
 		return {0, 0, 0};
+	/* By the epoch and the row's number in the data set: neither the batch nor the place in it
+	 * changes how an image is cut. */
 	const struct sw_philox_words r = sw_philox_block(
 		im.seed, SW_PHILOX_AUGMENT, 0, im.step ? im.step->epoch : 0, (uint64_t)row);
 
@@ -71,6 +73,7 @@ static __global__ void gather_image_kernel(const T *images, const int32_t *index
 
 		for (unsigned column = threadIdx.x % SW_CUDA_WARP; column < W;
 		     column += SW_CUDA_WARP) {
+			/* Mirrored, a warp reads the same run of memory from its other end. */
 			const unsigned s = (crop.mirror ? W - 1 - column : column) + crop.ds;
 			const float raw = r < H && s < W ? (float)from[r * W + s] : 0.0f;
 

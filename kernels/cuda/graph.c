@@ -35,6 +35,8 @@ sw_status sw_cuda_graph_begin(struct sw_queue *q)
 		return SW_INVALID;
 	if (rc != SW_OK)
 		return rc;
+	/* Before the recording begins and until it has ended: meanwhile no thread pins memory or
+	 * makes a handle. */
 	pthread_rwlock_rdlock(&recordings);
 	rc = sw_cuda_status(cudaStreamBeginCapture(q->stream, cudaStreamCaptureModeThreadLocal));
 	q->recording = rc == SW_OK;
@@ -67,6 +69,7 @@ sw_status sw_cuda_graph_end(struct sw_queue *q, struct sw_graph **out)
 	*out = NULL;
 	if (!q->recording)
 		return SW_INVALID;
+	/* First: whatever fails below, the queue takes calls again. */
 	q->recording = 0;
 	if (rc == SW_OK)
 		rc = sw_cuda_status(cudaStreamEndCapture(q->stream, &graph));

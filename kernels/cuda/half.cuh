@@ -12,8 +12,12 @@ static __device__ inline uint16_t sw_cuda_bf16(float v)
 	uint32_t bits;
 
 	memcpy(&bits, &v, sizeof bits);
+	/* A NaN whose digits all lie in the lower half would become infinity: one upper bit is
+	 * set. */
 	if ((bits & 0x7fffffffu) > 0x7f800000u)
 		return (uint16_t)(bits >> 16 | 0x40u);
+	/* Half of the last digit that stays, less one, plus that digit: above the middle it
+	 * carries, in the middle only to make it even. */
 	return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
 }
 

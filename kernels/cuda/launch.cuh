@@ -40,6 +40,8 @@ static void sw_cuda_launch(void (*kernel)(P...), unsigned grid, unsigned block, 
 	config.blockDim.x = block;
 	config.stream = q->stream;
 	config.attrs = &overlap;
+	/* Code in which sw_wait() is empty must not start early: it would read what the kernel
+	 * before it still writes. */
 	config.numAttrs = sw_cuda_overlaps() ? 1 : 0;
 	(void)cudaLaunchKernelEx(&config, kernel,
 				 args...); /* sw_cuda_launched() asks how it went */
@@ -190,6 +192,8 @@ static __device__ inline void sw_map_quad(const F &f, float *y, struct sw_quad_o
 	SW_UNROLL
 	for (int k = 0; k < 4; k++)
 		out.v[k] = f(p.q.v[k]...);
+	/* f may have changed what it was given: those operands are stored, for a const one nothing
+	 * is. */
 	const int put[] = {(sw_quad_put(p.at, p.q), 0)...};
 
 	(void)put;
@@ -203,8 +207,10 @@ template <class F, class... T>
 static __device__ inline void sw_map(const F &f, size_t first, size_t step, size_t n, size_t quads,
 				     float *y, T *...p)
 {
+	/* Neighbouring threads take neighbouring quads: a warp's load is one run of 512 bytes. */
 	for (size_t i = first; i < quads; i += step)
 		sw_map_quad(f, y + 4 * i, sw_quad_at(p + 4 * i)...);
+	/* All of it where an operand begins off 16 bytes (quads 0), else the last three at most. */
 	for (size_t i = 4 * quads + first; i < n; i += step)
 		y[i] = f(p[i]...);
 }
@@ -253,6 +259,7 @@ static __device__ inline double sw_block_sum(double v, double *room)
 {
 	double sum = 0.0;
 
+	/* Each thread adds all warps' sums itself, so that none has to tell the others. */
 	v = sw_warp_sum(v);
 	if (threadIdx.x % SW_CUDA_WARP == 0)
 		room[threadIdx.x / SW_CUDA_WARP] = v;

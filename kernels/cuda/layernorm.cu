@@ -72,10 +72,13 @@ static __global__ void __launch_bounds__(SW_CUDA_BLOCK_MAX)
 	for (size_t tile = blockIdx.x; tile < across * segments; tile += gridDim.x) {
 		const size_t d = tile % across * TILE + lane, segment = tile / across;
 		const size_t to = (segment + 1) * rows < R ? (segment + 1) * rows : R;
+		/* Lanes behind the last column have no rows, but come to the barriers. */
 		const size_t end = d < D ? to : 0;
 		float g = 0.0f, b = 0.0f;
 
 		SW_UNROLL_4
+		/* A warp reads 32 neighbours of one row: dy and x coalesce, mean and rstd are
+		 * broadcast. */
 		for (size_t r = segment * rows + warp; r < end; r += warps) {
 			const float v = dy[r * D + d];
 
@@ -87,6 +90,7 @@ static __global__ void __launch_bounds__(SW_CUDA_BLOCK_MAX)
 		__syncthreads();
 		if (warp == 0 && d < D) {
 			g = b = 0.0f;
+			/* In the warps' order, not in that in which they end. */
 			for (unsigned k = 0; k < warps; k++) {
 				g += gammas[k][lane];
 				b += betas[k][lane];
@@ -132,6 +136,8 @@ static sw_status columns(struct sw_queue *q, const float *x, const float *mean, 
 
 	if (rc != SW_OK)
 		return rc;
+	/* Only where D is so large that q->partial has no room for two segments are there many rows
+	 * for one: then more warps share them. */
 	SW_LAUNCH(layernorm_columns_kernel, sw_cuda_grid_blocks(((D - 1) / TILE + 1) * segments),
 		  segments == 1 && R > 4 * SW_CUDA_BLOCK ? SW_CUDA_BLOCK_MAX : SW_CUDA_BLOCK, q, x,
 		  mean, rstd, dy, segments > 1 ? gammas : dgamma, segments > 1 ? betas : dbeta, R,

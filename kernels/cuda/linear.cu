@@ -111,6 +111,8 @@ static __global__ void column_sums_kernel(const float *y, float *dy, uint16_t *b
 		const size_t to = (segment + 1) * rows < B ? (segment + 1) * rows : B;
 		float sum = 0.0f;
 
+		/* An element is one thread's, and no other reads it: dy may be masked where it
+		 * lies. */
 		for (size_t r = segment * rows + warp; o < O && r < to; r += SW_CUDA_WARPS) {
 			const size_t at = r * O + o;
 
@@ -153,6 +155,7 @@ static sw_status column_sums(struct sw_queue *q, const float *y, float *dy, uint
 			     float *db, size_t B, size_t O)
 {
 	size_t segments = B / SEGMENT_ROWS < SEGMENT_MAX ? B / SEGMENT_ROWS : SEGMENT_MAX;
+	/* cuBLAS's workspace: between two products of the stream nothing lies in it. */
 	float *partial = (float *)q->blas_space;
 	sw_status rc;
 
@@ -180,6 +183,7 @@ static sw_status dz_of(struct sw_queue *q, const float *y, float *dy, float *db,
 	if (rc != SW_OK)
 		return rc;
 	*out = bf16 ? (const void *)bf16 : dy;
+	/* One reading of dy masks it, rounds it and adds it up. */
 	if (db)
 		return column_sums(q, y, dy, bf16, db, B, O);
 	if (y)

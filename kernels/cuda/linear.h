@@ -1,4 +1,4 @@
-/* kernels/cuda/linear.h — what the files of the linear layer share. */
+/* kernels/cuda/linear.h — shared by the files of the linear layer. */
 #ifndef SW_KERNELS_CUDA_LINEAR_H
 #define SW_KERNELS_CUDA_LINEAR_H
 

@@ -110,7 +110,7 @@ sw_status sw_cuda_linear_small_forward(struct sw_queue *q, const float *x, const
 		      : forward<ROWS_MAX>(q, x, w, b, y, d, relu);
 }
 
-/* The gradient before the activation; y: NULL where there is none. Both are loaded, whatever y
+/* The gradient before the activation; y NULL: there was no activation. Both are loaded, whatever y
  * says: behind a branch the loads of a loop would wait for one another. */
 static __device__ float dz_at(const float *y, const float *dy, unsigned i)
 {
@@ -133,6 +133,8 @@ static __device__ void weights_tile(const float *__restrict__ x, const float *y,
 	float *to = i < d.I ? dw + o * d.I + i : db + o;
 	float sum = 0.0f;
 
+	/* Neighbours have neighbouring i: x is read in runs, and dz is the same for a whole row of
+	 * dw. */
 	for (unsigned b = 0; b < d.B; b++)
 		sum = fmaf(dz_at(y, dy, b * d.O + o), i < d.I ? x[b * d.I + i] : 1.0f, sum);
 	*to = sum;

@@ -24,6 +24,7 @@ cudaError_t sw_cuda_load(void)
 
 	if (missed)
 		return cudaErrorMemoryAllocation;
+	/* Any question would do: the answer lies in the loaded code. */
 	for (size_t i = 0; i < kernels_n; i++) {
 		const cudaError_t e = cudaFuncGetAttributes(&a, kernels[i]);
 

@@ -114,6 +114,7 @@ static __device__ double row_loss(const float *z, size_t label, float *dz, size_
 	for (SW_EACH_COLUMN(c, C))
 		all += (double)z[c];
 	__syncwarp(); /* dz may be z: all lanes have read row[label] */
+	/* log sum exp z = max + log sum exp (z - max), where no exp overflows. */
 	for (SW_EACH_COLUMN(c, C)) {
 		const float e = expf(z[c] - max);
 
@@ -123,6 +124,7 @@ static __device__ double row_loss(const float *z, size_t label, float *dz, size_
 	}
 	sum = sw_warp_sum(sum); /* a NaN logit has made it NaN, and so each of dz */
 	all = sw_warp_sum(all);
+	/* A lane reads again only the columns that it wrote: no barrier. */
 	if (dz)
 		for (SW_EACH_COLUMN(c, C)) {
 			const float p = (float)((double)dz[c] / sum);
@@ -144,6 +146,8 @@ static __global__ void cross_entropy_kernel(const float *z, const int32_t *label
 	sw_wait();
 
 	const float off = smooth / (float)C;
+	/* count lies in device memory, where another kernel has just written it: the host does not
+	 * wait for it. */
 	const struct slope slope = {dz && count ? scale / (float)*count : scale,
 				    1.0f - smooth + off, off};
 	struct sw_metrics mine = {0, 0, 0, 0, 0, 0, 0, 0, 0};
@@ -153,6 +157,8 @@ static __global__ void cross_entropy_kernel(const float *z, const int32_t *label
 		float *out = dz ? dz + b * C : NULL;
 
 		if (want < 0) {
+			/* dz is overwritten, never added to: what an earlier batch left there has
+			 * to go. */
 			for (SW_EACH_COLUMN(c, out ? C : 0))
 				out[c] = 0.0f;
 			continue;

@@ -129,6 +129,7 @@ void sw_cuda_queue_destroy(struct sw_queue *q)
 	if (!q)
 		return;
 	if (sw_cuda_use() == SW_OK) {
+		/* Before all else goes: its last work may read the slots and the partial sums. */
 		if (q->stream)
 			(void)sw_cuda_status(cudaStreamSynchronize(q->stream));
 		for (size_t i = 0; i < SW_CUDA_SLOT_PARTS; i++)
@@ -193,6 +194,8 @@ static sw_status upload_small(struct sw_queue *q, void *dst, const void *src, si
 		return rc;
 	memcpy(slot, src, bytes);
 	rc = sw_cuda_status(cudaMemcpyAsync(dst, slot, bytes, cudaMemcpyHostToDevice, q->stream));
+	/* Behind the last copy of the half: the stream does them in turn, so one event tells of
+	 * all. */
 	if (rc == SW_OK && k % each == each - 1)
 		rc = sw_cuda_status(cudaEventRecord(part_free, q->stream));
 	if (rc == SW_OK) /* else the slot is taken again */

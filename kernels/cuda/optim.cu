@@ -75,6 +75,8 @@ static __global__ void adam_kernel(float *w, const float *g, float *m, float *v,
 	const float root = (float)sqrt(1.0 - s->beta2_t);
 	const float b1 = (float)(1.0 - (double)o.beta1), b2 = (float)(1.0 - (double)o.beta2);
 
+	/* Kingma and Ba, 2015, algorithm 1, its two corrections made once a step; eps is added to
+	 * the corrected root. Decoupled decay is that of Loshchilov and Hutter, 2019. */
 	sw_map(
 		[=](float wi, float g_i, float &mi, float &vi) {
 			const float gi = c * g_i + l2 * wi;

@@ -92,6 +92,8 @@ static __global__ void maxpool2d_forward_kernel(const float *__restrict__ x, flo
 			for (unsigned s = h.from; s < h.to; s++) {
 				const float value = plane[r * p.W + s];
 
+				/* A NaN loses each comparison, so it is asked for: a net that
+				 * diverged is then seen to. None after it is larger. */
 				if (value > most || isnan(value)) {
 					best = r * p.W + s;
 					most = value;
@@ -163,6 +165,7 @@ static __global__ void avgpool2d_forward_kernel(const float *__restrict__ x, flo
 		for (unsigned r = v.from; r < v.to; r++)
 			for (unsigned s = h.from; s < h.to; s++)
 				sum += plane[r * p.W + s];
+		/* The padding counts as zeros: PyTorch's count_include_pad. */
 		y[i] = sum / (float)(p.kh * p.kw);
 	}
 }

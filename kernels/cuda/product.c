@@ -116,6 +116,8 @@ sw_status sw_cuda_precision(struct sw_queue *q, enum sw_precision p, void *work,
 	if (q->recording || (bytes && (!work || !q->blas)))
 		return SW_INVALID;
 	if (q->blas)
+		/* TF32 is a mode of the handle, and bf16 a type of its operands: of that the mode
+		 * says nothing. */
 		rc = sw_cublas_status(q->lib->set_math_mode(
 			q->blas, p == SW_TF32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH));
 	if (rc == SW_OK && bytes)
@@ -127,6 +129,7 @@ sw_status sw_cuda_precision(struct sw_queue *q, enum sw_precision p, void *work,
 		q->half_bytes = 0;
 	}
 	q->precision = p;
+	/* The copy was made for the old precision, and its memory is the caller's again. */
 	q->weights = NULL;
 	q->weights_n = 0;
 	return SW_OK;

@@ -31,8 +31,8 @@ static inline int sw_cuda_halves(const struct sw_queue *q)
 /* The answer of linear_products for a product that reads operands of a and b elements at once. */
 size_t sw_cuda_product_bytes(enum sw_precision p, size_t a, size_t b);
 
-/* Room for n bf16 in the queue's scratch memory, behind *at bytes that are taken; moves *at on.
- * SW_NOMEM: there is none left. */
+/* Takes room for n bf16 in the queue's scratch memory, behind *at bytes that are taken; moves *at
+ * on. SW_NOMEM: it is full. */
 sw_status sw_cuda_operand_room(const struct sw_queue *q, size_t n, size_t *at, uint16_t **out);
 
 /* x: float[n] in the queue's form: x, its place in the copy of the weights, or what it is rounded

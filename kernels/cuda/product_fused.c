@@ -126,6 +126,8 @@ sw_status sw_cuda_product_fused(struct sw_queue *q, cublasOperation_t ta, cublas
 	if (e == CUBLAS_STATUS_SUCCESS)
 		e = rules_make(q, &f, a, b, c);
 	if (e == CUBLAS_STATUS_SUCCESS)
+		/* One answer is asked for, the first: a choice by trial would depend on what else
+		 * runs. */
 		e = q->lib->lt_heuristic(handle, f.what, f.a, f.b, f.c, f.c, f.rules, 1, &way,
 					 &found);
 	if (e == CUBLAS_STATUS_SUCCESS && found && way.state == CUBLAS_STATUS_SUCCESS) {

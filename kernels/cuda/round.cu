@@ -30,6 +30,7 @@ sw_status sw_cuda_operand(struct sw_queue *q, const float *x, size_t n, size_t *
 	*out = x;
 	if (!sw_cuda_halves(q))
 		return SW_OK;
+	/* An x below the weights has wrapped around to more than weights_n. */
 	if (place < q->weights_n && n <= q->weights_n - place) {
 		*out = q->weights_half + place;
 		return SW_OK;

@@ -39,7 +39,7 @@ struct sorting {
 	int32_t *order;  /* [N]: the places in the order of their tokens, equal ones in their own */
 	uint32_t *token; /* [N]: those tokens */
 	float *heads;    /* [chunks_most][D] */
-	void *temp;      /* what CUB needs */
+	void *temp;      /* CUB's */
 	size_t temp_bytes, bytes;
 };
 
@@ -57,6 +57,8 @@ static sw_status sort_tokens(struct sw_queue *q, struct sorting *s, const int32_
 {
 	int bits = 1;
 
+	/* Bits above V's are 0 in each token, and not sorted by. The sort is stable: equal tokens
+	 * keep the order of their places, in which kernels/cpu adds them. */
 	while ((V - 1) >> bits)
 		bits++;
 	return sw_cuda_status(cub::DeviceRadixSort::SortPairs(
@@ -137,8 +139,7 @@ static __global__ void add_rows_kernel(const uint32_t *token, const int32_t *ord
 			bool begins[FLIGHT];
 
 			SW_UNROLL
-			for (size_t k = 0; k < FLIGHT;
-			     k++) { /* the last again, where there is none */
+			for (size_t k = 0; k < FLIGHT; k++) { /* behind the end the last again */
 				const size_t i = first + k < to ? first + k : to - 1;
 
 				mine[k] = token[i];
@@ -146,11 +147,16 @@ static __global__ void add_rows_kernel(const uint32_t *token, const int32_t *ord
 				row[k] = dy[(size_t)order[i] * D + d];
 			}
 			SW_UNROLL
+			/* dtable is read before the loop that adds: eight rows and their sums are
+			 * on their way at once. */
 			for (size_t k = 0; k < FLIGHT; k++)
 				before[k] = begins[k] ? dtable[mine[k] * D + d] : 0.0f;
 			SW_UNROLL
 			for (size_t k = 0; k < FLIGHT; k++) {
 				if (begins[k]) {
+					/* A token that ends has its sum written, to the table or,
+					 * if it began in an earlier chunk, to heads. The first
+					 * place of a chunk ends no token. */
 					if (first + k > from)
 						*at = sum;
 					at = dtable + mine[k] * D + d;
@@ -177,6 +183,8 @@ static __global__ void add_heads_kernel(const uint32_t *token, const float *head
 		const size_t here = item / tiles, from = here * chunk, next = from + chunk;
 		const size_t d = item % tiles * SW_CUDA_WARP + threadIdx.x % SW_CUDA_WARP;
 
+		/* Only the chunk in which a token begins goes on: no two warps write one row of the
+		 * table. */
 		if (d >= D || next >= N || token[next] != token[next - 1] ||
 		    (from && token[from - 1] == token[next]))
 			continue;

@@ -84,6 +84,8 @@ sw_status sw_cuda_transfer_wait(struct sw_queue *q, unsigned buffer)
 {
 	sw_status rc = side_begin(q, buffer);
 
+	/* All that q was given up to here has read the other buffer: behind this it may be
+	 * written. */
 	if (rc == SW_OK)
 		rc = sw_cuda_status(cudaEventRecord(q->used[1 - buffer], q->stream));
 	if (rc == SW_OK)
