@@ -11,6 +11,7 @@ size_t sw_allowance_of_data(const struct sw_runner *r)
 		return 0; /* on a CPU the host's memory is the device's */
 	if (most == 0 && r->ops->memory(&free_bytes, &total) == SW_OK)
 		most = free_bytes;
+	/* 0 would say that there is no limit. */
 	return most / 2 ? most / 2 : 1;
 }
 
@@ -70,6 +71,7 @@ void sw_allowance_make_room(const struct sw_runner *r, const struct sw_model *m,
 {
 	size_t free_bytes, total;
 
+	/* Only for want of room: a data set that stays saves the next trial its reading. */
 	if (r->ops->memory(&free_bytes, &total) == SW_OK &&
 	    arena_bytes(r, m, *t, data) > free_bytes)
 		sw_data_cache_trim(r->cache, 0);
@@ -101,6 +103,7 @@ bool sw_allowance_would_do(const struct sw_runner *r, const struct sw_model *m,
 	} while (++least.stage < least.stages);
 	if (t->memory && bytes > t->memory)
 		return false; /* over its own share: more room on the device would not help */
+	/* In this order nothing wraps: what arenas need is at most the total. */
 	return r->ops->memory(&free_bytes, &total) == SW_OK && bytes <= total &&
 	       data->bytes <= total - bytes;
 }

@@ -21,7 +21,7 @@ struct facts {
 	char odd[sizeof((struct sw_data_about *)0)->odd];
 	double flops;       /* of a batch */
 	size_t launches;    /* of kernels, about */
-	double stage_flops; /* of a pipeline's heaviest stage, a batch; 0: there is none */
+	double stage_flops; /* of a pipeline's heaviest stage, a batch; 0: no pipeline */
 	size_t parts;       /* micro-batches of a rank's rows, of a pipeline */
 	double cut_bytes;   /* that most cross between two stages for a batch, forward */
 };
@@ -150,7 +150,7 @@ struct climb {
 	struct sw_corner at;
 	unsigned char *best; /* the picks of the point that takes most memory so far */
 	const struct sw_data *data;
-	struct facts *most; /* that point's; bytes are 0: there is none yet */
+	struct facts *most; /* that point's; bytes 0: none was found yet */
 	size_t left;        /* points to look at */
 	bool better;
 };
@@ -161,6 +161,7 @@ static sw_status look_at(struct climb *c, struct sw_err *err)
 {
 	const bool first = c->most->bytes == 0;
 	struct sw_err why = SW_ERR_INIT;
+	/* A copy: what the data set alone says is the same at each point. */
 	struct facts f = *c->most;
 
 	if (c->left == 0 || !sw_corner_holds(&c->at))
@@ -170,6 +171,7 @@ static sw_status look_at(struct climb *c, struct sw_err *err)
 
 	if (rc != SW_OK)
 		return first ? rc : SW_OK;
+	/* Of equals the first stays, or a climb could go round in a circle. */
 	if (f.bytes <= c->most->bytes)
 		return SW_OK;
 	*c->most = f;
@@ -194,6 +196,8 @@ static sw_status climb(const struct sw_corner *from, const struct sw_data *data,
 		return sw_err_set(err, SW_NOMEM, "no memory to check the sweep");
 	memcpy(c.best, from->pick, s->n_params);
 	rc = look_at(&c, err);
+	/* A gain counts at once: the parameters behind it are tried from there. POINTS ends what
+	 * would be long in a large space. */
 	for (c.better = true; c.better && c.left > 0;) {
 		c.better = false;
 		for (size_t i = 0; i < s->n_params; i++) {
@@ -219,6 +223,8 @@ static sw_status check_space(const struct sw_spec *s, const struct sw_data *data
 {
 	sw_status rc = SW_OK;
 
+	/* From both ends: memory is not monotonous in each parameter, so a climb from one corner
+	 * may end on a hill of its own. */
 	for (int largest = 0; rc == SW_OK && largest < 2; largest++) {
 		struct facts mine = *out;
 		struct sw_corner c;
@@ -309,6 +315,7 @@ const struct sw_ops *sw_check_gpu(void)
 {
 	const struct sw_ops *gpu = NULL;
 
+	/* Before the module is opened: then CUDA finds no GPU that it could make a context on. */
 	if (setenv("CUDA_VISIBLE_DEVICES", "", 1) != 0 || sw_backend_gpu_sizes(&gpu, NULL) != SW_OK)
 		return NULL;
 	return gpu;

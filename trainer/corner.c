@@ -67,7 +67,7 @@ static double endless(const struct sw_spec_param *p, double part)
 	}
 }
 
-/* Where a range has no items: the ends, then sixteenths of what lies between. */
+/* A range has no items: its ends stand for them, then sixteenths of what lies between. */
 static double range_value(const struct sw_spec_param *p, size_t k)
 {
 	const double part = k < 2 ? (double)k : (double)(k - 1) / (SW_CORNER_CHOICES - 1);
@@ -79,6 +79,7 @@ static double range_value(const struct sw_spec_param *p, size_t k)
 		v = p->min * pow(p->max / p->min, part);
 	else
 		v = p->min + (p->max - p->min) * part;
+	/* pow() may end a digit outside of the range. */
 	v = k == 1 ? p->max : fmin(fmax(v, p->min), p->max);
 	switch (p->dist) {
 	case SW_DIST_POW2:
@@ -124,6 +125,7 @@ static double sum(const struct sw_corner *c, const struct sw_sum *s)
 static bool holds(const struct sw_corner *c, const struct sw_constraint *k)
 {
 	const double l = sum(c, &k->left), r = sum(c, &k->right);
+	/* Sums of decimal numbers differ in their last digits from the same sums on paper. */
 	const bool same = fabs(l - r) <= 1e-9 * fmax(fabs(l), fabs(r));
 
 	if (same)

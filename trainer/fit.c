@@ -84,6 +84,7 @@ static bool on_epoch(void *ctx, const struct sw_epoch *e)
 
 	f->result->epochs = (size_t)e->epoch;
 	f->result->train_loss = e->train_loss;
+	/* A diverged net is not worth a file, and sw_export() would write it. */
 	if ((e->last || e->epoch == f->job.until) && isfinite(e->train_loss))
 		f->rc = write_out(f, e);
 	return e->epoch != f->job.until;
@@ -98,11 +99,13 @@ static sw_status prepare(struct fit *f, struct sw_err *err)
 	f->ready.all = true;
 	const sw_status rc = sw_prepare(&f->ready, &f->runner, &f->job, err);
 
+	/* Fewer epochs change the schedule, which spans all of them: so `until` alone stops early
+	 * and leaves trainer.epochs as the trial had it. */
 	if (f->epochs || (f->job.until == 0 && f->job.max_t && f->job.max_t < t->epochs))
 		t->epochs = f->epochs ? f->epochs : f->job.max_t;
 	/* the rows that it would wait for are trained on */
 	t->patience = 0;
-	t->precision = SW_FP32; /* what a CPU has */
+	t->precision = SW_FP32; /* a CPU has no other */
 	return rc;
 }
 
@@ -149,6 +152,7 @@ sw_status sw_fit_run(struct sw_fit *out, const struct sw_job *job, uint64_t epoc
 		rc = train(f, err);
 	if (rc != SW_OK) /* unless there is a line already */
 		(void)sw_err_set(err, rc, "the fit failed: %s", sw_status_str(rc));
+	/* Also after an error: each of the two takes what was never opened. */
 	sw_prepared_release(&f->ready, &f->runner);
 	sw_runner_close(&f->runner, NULL);
 	free(f);

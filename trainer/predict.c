@@ -30,6 +30,7 @@ static sw_status flush(struct predict *d, struct sw_err *err)
 	const char *at = d->out.data;
 	size_t n = d->out.len;
 
+	/* The buffer latches its first failure: asked here once, not after each piece of a line. */
 	if (d->out.failed != SW_OK)
 		return sw_err_set(err, d->out.failed, "a row is too long to be written");
 	while (n > 0 && !d->left) {
@@ -96,6 +97,7 @@ static size_t shares(const struct sw_predictor *p, const float *z, double *share
 	double sum = 0;
 	size_t best = 0;
 
+	/* The largest first: less it no exponent is above 0, so none overflows. */
 	for (size_t c = 1; c < p->outputs; c++)
 		if (z[c] > z[best])
 			best = c;
@@ -118,6 +120,7 @@ static void line(struct predict *d, const float *z, size_t place)
 	if (p->labels > 1)
 		(void)sw_buf_addf(b, "%zu,", place + 1);
 	if (!p->classes) {
+		/* 9 digits bring a float back, 17 a double, which the sum with a shift is. */
 		(void)sw_buf_addf(b, "%.*g\n", p->shift != 0 ? 17 : 9, (double)z[0] + p->shift);
 		return; /* a value has no probabilities */
 	}
@@ -140,6 +143,7 @@ static sw_status batch(struct predict *d, size_t n, struct sw_err *err)
 		d->row++;
 		for (size_t k = 0; k < p->labels; k++)
 			line(d, p->z + (i * p->labels + k) * p->outputs, k);
+		/* Many lines a write(2), in bounded memory for a file of any length. */
 		if (d->out.len >= FLUSH_AT || d->out.failed != SW_OK)
 			rc = flush(d, err);
 	}

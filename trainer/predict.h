@@ -1,5 +1,5 @@
 /*
- * trainer/predict.h — what a model makes of rows: a safetensors file and a file of rows to CSV
+ * trainer/predict.h — predicts rows: a safetensors file and a file of rows become CSV
  * (docs/predict.md).
  *
  * Memory   The model twice, a batch of rows, a block of the file.
@@ -10,9 +10,9 @@
 
 #include "base/status.h"
 
-/* On the CPU, with `cores`. model: as sw_export wrote it. rows: a file, a folder or "-"; format:
- * of sw_dataset_formats, or NULL (trainer/data/rows.h). to: where the CSV goes; one who reads no
- * more of it (EPIPE) ends it without an error. What was written before a failure is whole rows.
+/* On the CPU, with `cores`. model: as sw_export wrote it. rows: a file, a folder or "-"; format: of
+ * sw_dataset_formats, or NULL (trainer/data/rows.h). to: where the CSV goes; a reader that closes
+ * it (EPIPE) ends it without an error. What was written before a failure is whole rows.
  * SW_NOT_FOUND, SW_INVALID, SW_TOO_BIG: the files; SW_IO, SW_FULL, SW_NOMEM. */
 SW_NODISCARD sw_status sw_predict(const char *model, const char *rows, const char *format, int to,
 				  unsigned cores, struct sw_err *err);

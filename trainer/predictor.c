@@ -70,6 +70,8 @@ static sw_status compile(struct sw_predictor *p, struct sw_err *err)
 				   .labels = p->labels,
 				   .vocab = p->want.vocab,
 				   .train = {.rows = 1},
+				   /* The layout takes its rows of an evaluation from these;
+				    * batch_memory() sets what came of it. */
 				   .val = {.rows = ROWS_MOST}};
 	const struct sw_task task = sw_net_task(&p->data, p->classes);
 	const sw_status rc = sw_model_compile(&p->model, p->list, NULL, &task, &why);
@@ -134,6 +136,7 @@ static sw_status batch_memory(struct sw_predictor *p, struct sw_err *err)
 	char *at;
 
 	val->rows = rows;
+	/* By the data set's own functions, so that rows lie as the net expects them. */
 	sw_data_place_bytes(&p->data, kind == SW_RAW_U8, lengths);
 	if (p->ops->alloc(&p->memory, p->data.bytes) != SW_OK)
 		return no_memory(p, err);

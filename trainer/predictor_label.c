@@ -14,7 +14,7 @@ static sw_status senseless(const struct sw_predictor *p, const char *key, struct
 			  p->file.show, key);
 }
 
-/* The text of this key as JSON; *out NULL where there is none. */
+/* Parses the text of this key as JSON; *out NULL: the file has no such key. */
 static sw_status part(const struct sw_predictor *p, const char *key, cJSON **out,
 		      struct sw_err *err)
 {
@@ -64,6 +64,7 @@ static bool shape_read(struct sw_shape *s, const cJSON *input)
 		*s = sw_shape_flat(n[0]);
 	else if (is(input, "kind", "tokens") && i == 1 && n[0] <= 1 << 20)
 		*s = sw_shape_tokens(n[0], 0);
+	/* In 64 bits: three sides in their limits may multiply to more than 32 hold. */
 	else if (is(input, "kind", "image") && i == 3 && n[0] <= SW_DATASET_MAX_SIDE &&
 		 n[1] <= SW_DATASET_MAX_SIDE && n[2] <= SW_DATASET_MAX_SIDE &&
 		 (uint64_t)n[0] * n[1] * n[2] <= SW_DATASET_MAX_ROW)
@@ -108,6 +109,8 @@ static sw_status output_read(struct sw_predictor *p, struct sw_err *err)
 	if (rc != SW_OK)
 		return rc;
 	p->classes = is(output, "loss", "cross_entropy");
+	/* A file may come from anywhere: its sizes are held to those of a data set before memory is
+	 * taken for them. */
 	fine = (p->classes || is(output, "loss", "mse")) &&
 	       size(sw_json_get(output, "outputs"), SW_MODEL_MAX_WIDTH, &p->outputs) &&
 	       size(sw_json_get(output, "labels"), 1 << 20, &p->labels) &&

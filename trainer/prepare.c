@@ -62,9 +62,13 @@ sw_status sw_prepare(struct sw_prepared *p, const struct sw_runner *r, const str
 	sw_status rc =
 		sw_trainer_resolve(&p->trainer, j->trainer, j->params, j->max_t, j->data_seed, err);
 
+	/* Blamed on the point if the fault lies in one of its parameters, else on the spec, which
+	 * all trials share. */
 	p->impossible = rc == SW_INVALID && strncmp(err->ptr, "/parameters/", 12) == 0;
 	p->trainer.stages = j->stages > 1 ? j->stages : 1;
 	p->trainer.microbatches = j->microbatches;
+	/* The job counts threads, the trainer the ranks that share a batch: each of those is a
+	 * pipeline. */
 	p->trainer.ranks = j->ranks / p->trainer.stages;
 	p->trainer.sync_batchnorm = j->sync_batchnorm;
 	if (rc == SW_OK) {
@@ -75,6 +79,7 @@ sw_status sw_prepare(struct sw_prepared *p, const struct sw_runner *r, const str
 		prefix = "/trainer/model";
 		rc = prepare_model(p, r, j, err);
 	}
+	/* Last: the label says what the data set turned out to be. */
 	if (rc == SW_OK && j->checkpoint_dir) {
 		prefix = "/trainer";
 		rc = sw_label_make(&p->label, j->trainer, j->params, p->data, err);

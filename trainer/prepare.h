@@ -1,6 +1,6 @@
 /*
- * trainer/prepare.h — what a trial needs before its first batch, made ready on the device where it
- * runs: its options, its data, its model. Each rank of a trial does so for itself.
+ * trainer/prepare.h — makes a trial ready for its first batch on the device where it runs: its
+ * options, its data, its model. Each rank of a trial does so for itself.
  */
 #ifndef SW_TRAINER_PREPARE_H
 #define SW_TRAINER_PREPARE_H

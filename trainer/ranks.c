@@ -52,6 +52,7 @@ sw_status sw_ranks_agree(struct sw_comm *c, sw_status mine, bool *impossible, un
 	all = sw_calloc(world, sizeof *all);
 	if (all)
 		rc = sw_comm_all_gather(c, &is, all, sizeof is);
+	/* Without a list of its own it cannot hear the others, who would wait for its word. */
 	else
 		sw_comm_give_up(c, rc, "no memory for the ranks of a trial");
 	/* each rank looks at the same list, so that all find the same one */
@@ -131,6 +132,8 @@ static void rank_work(struct rank *r)
 static void *rank_main(void *arg)
 {
 	struct rank *r = arg;
+	/* As it was lent: sw_runner_close() gives back what the rank opened, and not what it has of
+	 * the lead. */
 	const struct sw_runner lead = r->runner;
 
 	sw_beat_to(rank_beat, r->comm, SW_BEAT_US);
@@ -138,6 +141,7 @@ static void *rank_main(void *arg)
 	sw_prepared_release(&r->ready, &r->runner);
 	sw_runner_close(&r->runner, &lead);
 	sw_beat_to(NULL, NULL, 0);
+	/* The last of all: until then the others may wait for this rank, and hear of its errors. */
 	sw_comm_close(r->comm);
 	return NULL;
 }
@@ -183,6 +187,7 @@ sw_status sw_ranks_start(struct sw_rank_threads **out, const struct sw_runner *r
 		return rc;
 	}
 	g->lead = comm[0];
+	/* Checkpoints are rank 0's to read and to write; the others get the state from it. */
 	for (size_t i = 0; i < g->n; i++) {
 		g->rank[i] = (struct rank){.comm = comm[i + 1], .job = *job, .runner = *r};
 		g->rank[i].job.checkpoint = g->rank[i].job.checkpoint_dir = NULL;
@@ -198,6 +203,7 @@ sw_status sw_ranks_start(struct sw_rank_threads **out, const struct sw_runner *r
 			sw_comm_close(g->rank[i].comm);
 	if (rc == SW_OK)
 		*out = g;
+	/* Those that run find the comm failed where they agree, and end. */
 	else if (!sw_ranks_end(g))
 		return sw_err_set(err, SW_DEVICE_LOST, "a rank does not end");
 	return rc;
@@ -217,6 +223,7 @@ static bool join(pthread_t thread, int64_t until_us)
 		turn.tv_nsec += TURN_MS * 1000000L;
 		turn.tv_sec += turn.tv_nsec / 1000000000L;
 		turn.tv_nsec %= 1000000000L;
+		/* In turns, so that the worker shows life while a rank takes its time. */
 		if (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &turn) == 0)
 			return true;
 		if (sw_clock_mono_us() > until_us)

@@ -9,6 +9,8 @@ sw_status sw_runner_open(struct sw_runner *r, const char *device, struct sw_err 
 		rc = sw_backend_open(device, r->cores, &r->ops, err);
 	if (rc != SW_OK)
 		return rc;
+	/* On a CPU the rows lie in the memory that the net works in: there is nothing to stream
+	 * to. */
 	r->streams = r->ops != &sw_ops_cpu;
 	if (!r->q)
 		rc = r->ops->queue_create(&r->q);

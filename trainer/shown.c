@@ -6,13 +6,14 @@
 
 #define EVERY_US ((int64_t)200000)
 
-static int64_t shown_us; /* when the line was written last; 0: there is none */
+static int64_t shown_us; /* when the line was written last; 0: no line stands there */
 
 void sw_shown(const char *fmt, ...)
 {
 	const int64_t now_us = sw_clock_mono_us();
 	va_list args;
 
+	/* A terminal that is slow, or far away, must not slow the work. */
 	if (now_us - shown_us < EVERY_US || !isatty(STDERR_FILENO))
 		return; /* not yet, or nobody waits */
 	shown_us = now_us;

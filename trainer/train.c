@@ -57,6 +57,8 @@ static sw_status train_epoch(struct loop *l, uint64_t epoch, struct sw_epoch *e)
 	if (rc == SW_OK)
 		rc = sw_net_metrics_zero(&l->net);
 	for (size_t at = 0; rc == SW_OK && at < rows;) {
+		/* Before each batch, on all ranks: one that stopped alone would leave the others in
+		 * a sum. */
 		rc = go_on(l, !leads(l) || ask_hooks(l, at));
 		if (rc == SW_OK && l->dropped)
 			return SW_OK; /* an epoch that is not whole has no metrics */
@@ -69,6 +71,7 @@ static sw_status train_epoch(struct loop *l, uint64_t epoch, struct sw_epoch *e)
 		return rc;
 	const int64_t us = sw_clock_mono_us() - began;
 
+	/* 0 / 0 where no row had a label that counts: NaN, which ends the trial as diverged. */
 	e->train_loss = m.loss_sum / m.rows;
 	e->samples_per_s = (double)rows * 1e6 / (double)(us > 0 ? us : 1);
 	return sw_net_bubble(&l->net, us, &e->bubble);
@@ -108,6 +111,8 @@ static sw_status eval_epoch(struct loop *l, struct sw_epoch *e)
 	rc = eval_rows(l);
 	/* from the first row, so that each counts once; not where other stages have gone on */
 	while (rc == SW_NOMEM && l->net.ranks.stages == 1) {
+		/* A smaller batch changes nothing but the memory: the sums are over the same
+		 * rows. */
 		rc = sw_net_shrink(&l->net, l->data);
 		if (rc != SW_OK) /* a step's own failure counts, not the want of memory before */
 			return rc;
@@ -154,6 +159,8 @@ static sw_status epochs(struct loop *l, enum sw_train_end *end, struct sw_err *e
 						: SW_OK;
 
 	if (rc == SW_OK)
+		/* Also without a checkpoint: the others have to hear that they begin from the first
+		 * epoch. */
 		rc = sw_net_state_share(&l->net, &done);
 	for (uint64_t epoch = done + 1; rc == SW_OK && epoch <= trainer->epochs; epoch++) {
 		struct sw_epoch e = {.epoch = epoch, .classes = trainer->classes, .net = &l->net};
@@ -253,6 +260,7 @@ sw_status sw_train_run(const struct sw_ops *ops, struct sw_queue *q, const struc
 	if (rc != SW_OK && hooks->comm)
 		sw_comm_give_up(hooks->comm, rc, why.msg);
 	ops->watch(q, NULL, NULL); /* sums of other ranks are done, or have been aborted */
+	/* Before the comm's devices end: recordings hold calls of NCCL. */
 	sw_net_destroy(&l.net);
 	if (hooks->comm)
 		sw_comm_devices_end(hooks->comm); /* no matter of the trial's */

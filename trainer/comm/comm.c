@@ -30,6 +30,7 @@ static void lock_init(struct comm_shared *all)
 
 	(void)pthread_mutex_init(&all->lock, NULL);
 	(void)pthread_condattr_init(&clock);
+	/* Waits count by a clock that nobody sets. */
 	(void)pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
 	(void)pthread_cond_init(&all->moved, &clock);
 	(void)pthread_condattr_destroy(&clock);
@@ -50,6 +51,8 @@ sw_status sw_comm_meet(struct sw_comm **out, unsigned world, bool devices, struc
 	all->devices = devices;
 	all->spins = has_cores(world);
 	all->set = devices ? sw_nccl_set(world) : 0;
+	/* All are counted before one runs: a rank that closes at once must not free what the others
+	 * have yet to reach. */
 	atomic_init(&all->open, world);
 	lock_init(all);
 	for (unsigned r = 0; r < world; r++) {
@@ -58,6 +61,8 @@ sw_status sw_comm_meet(struct sw_comm **out, unsigned world, bool devices, struc
 		c->all = all;
 		c->rank = r;
 		c->groups = 1;
+		/* From now on, so that one whose thread is not yet there is not taken for
+		 * silent. */
 		atomic_init(&c->beaten_us, sw_clock_mono_us());
 	}
 	return SW_OK;
@@ -69,8 +74,9 @@ void sw_comm_close(struct sw_comm *c)
 		return;
 	struct comm_shared *all = c->all;
 
+	/* First: the end of NCCL asks what ended the comm. */
 	(void)sw_comm_devices_end(c);
-	atomic_store(&c->beaten_us, INT64_MAX); /* its silence means nothing any more */
+	atomic_store(&c->beaten_us, INT64_MAX); /* from now on it may be silent */
 	if (atomic_fetch_sub(&all->open, 1) > 1)
 		return; /* the last one frees what they share */
 	sw_nccl_unset(all->set);
@@ -164,6 +170,7 @@ sw_status comm_failed(struct sw_comm *c)
 	if (rc == SW_OK)
 		return SW_OK;
 	sw_nccl_abort(c->nccl); /* or its stream waits for a rank that is gone */
+	/* Invariant 2: who is inside may still read buffers that this rank is about to free. */
 	while (atomic_load(&c->all->inside) > 0)
 		sched_yield();
 	return rc;
@@ -176,11 +183,13 @@ sw_status comm_fail(struct sw_comm *c, sw_status why, const char *line)
 	assert(why != SW_OK);
 	pthread_mutex_lock(&all->lock);
 	if (atomic_load(&all->failed) == SW_OK) { /* the first error stands */
+		/* Both before `failed`: who sees that reads them without the lock. */
 		(void)snprintf(all->why, sizeof all->why, "%s", line);
 		all->blamed = c->rank;
 		atomic_store(&all->failed, (int)why);
 	}
 	pthread_mutex_unlock(&all->lock);
+	/* Outside of the lock, which it takes itself. */
 	comm_move_on(c);
 	return comm_failed(c);
 }
@@ -208,6 +217,8 @@ unsigned sw_comm_blamed(const struct sw_comm *c)
 
 sw_status comm_enter(struct sw_comm *c)
 {
+	/* Counted first, then asked: one that fails the comm after the question waits for this
+	 * rank, and an earlier failure is seen here. */
 	(void)atomic_fetch_add(&c->all->inside, 1);
 	if (atomic_load(&c->all->failed) == SW_OK)
 		return SW_OK;
@@ -226,6 +237,7 @@ void comm_move_on(struct sw_comm *c)
 {
 	struct comm_shared *all = c->all;
 
+	/* Invariant 3, the side that counts. */
 	(void)atomic_fetch_add(&all->moves, 1);
 	if (atomic_load(&all->asleep) == 0)
 		return;
@@ -251,6 +263,8 @@ static void await_move(struct comm_shared *all, unsigned seen)
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&all->lock);
+	/* Invariant 3, the side that waits; the lock is held until the wait has begun, so that no
+	 * broadcast falls between. */
 	(void)atomic_fetch_add(&all->asleep, 1);
 	if (atomic_load(&all->moves) == seen)
 		(void)pthread_cond_timedwait(&all->moved, &all->lock, &until);
@@ -261,6 +275,7 @@ static void await_move(struct comm_shared *all, unsigned seen)
 sw_status comm_until(struct sw_comm *c, bool (*ready)(const struct sw_comm *c, size_t k), size_t k)
 {
 	for (;;) {
+		/* Before the question: what moves after it ends the wait below at once. */
 		const unsigned seen = atomic_load(&c->all->moves);
 
 		comm_sums_go_on(c); /* others may wait for them */
@@ -300,6 +315,8 @@ sw_status comm_say(struct sw_comm *c, const void *p, size_t bytes)
 	c->said++;
 	c->p = (void *)p;
 	if (bytes > 0 && bytes <= COMM_CELL)
+		/* Two cells: this rank may be in its next call while a slower one still reads
+		 * this. */
 		memcpy(c->cell[c->said % 2], p, bytes);
 	return comm_meet(c);
 }
@@ -324,6 +341,7 @@ sw_status sw_comm_broadcast(struct sw_comm *c, unsigned from, void *p, size_t by
 	assert(from < c->all->world);
 	if (c->all->world == 1)
 		return comm_failed(c);
+	/* A listener's p may hold nothing yet: it is not copied into its cell. */
 	rc = comm_say(c, p, from == c->rank || bytes > COMM_CELL ? bytes : 0);
 	if (rc == SW_OK && from != c->rank && bytes > 0 && (rc = comm_enter(c)) == SW_OK) {
 		memcpy(p, comm_said(c, from, bytes), bytes);

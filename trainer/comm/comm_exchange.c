@@ -33,6 +33,7 @@ static sw_status take(struct sw_comm *c, unsigned peer, float *in, size_t n)
 	assert(m->n == n);
 	memcpy(in, m->p, n * sizeof *in);
 	comm_leave(c);
+	/* Last: from here on the giver may write its buffer again. */
 	(void)atomic_fetch_add(&m->taken, 1);
 	comm_move_on(c);
 	return SW_OK;
@@ -48,6 +49,8 @@ sw_status sw_comm_exchange(struct sw_comm *c, void *stream, unsigned peer, const
 	if (c->nccl != NULL)
 		return sw_nccl_exchange(c->nccl, stream, peer, out, out_n, in, in_n);
 	if (rc == SW_OK && out_n > 0) {
+		/* Given before anything is taken: two that give to each other do not wait for each
+		 * other. */
 		to->p = out;
 		to->n = out_n;
 		(void)atomic_fetch_add(&to->given, 1);

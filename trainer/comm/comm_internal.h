@@ -29,7 +29,7 @@ struct comm_sum {
 	unsigned parts;
 };
 
-/* What one rank gives to another: one thing at a time. */
+/* One rank's gift to another: one thing at a time. */
 struct comm_move {
 	const float *p;
 	size_t n;
@@ -54,7 +54,7 @@ struct sw_comm {
 	struct comm_shared *all;
 	unsigned rank;
 	unsigned groups; /* the next rank of this one's group has a number higher by this */
-	/* What it says to the others: */
+	/* Said to the others: */
 	void *p; /* its part of a call that all make; a small one is a copy: */
 	_Alignas(64) char cell[2][COMM_CELL]; /* [said % 2] */
 	struct comm_sum sum[COMM_SUMS];       /* [begun % COMM_SUMS] */
@@ -67,7 +67,7 @@ struct sw_comm {
 	bool stuck;           /* its end did not come in time */
 };
 
-/* The error that has ended it, and then nobody is inside any more. SW_OK: none has. */
+/* Returns the error that has ended the comm, once nobody is inside; SW_OK: it goes on. */
 sw_status comm_failed(struct sw_comm *c);
 /* Ends it for all: the first counts. Returns the one that stands. */
 sw_status comm_fail(struct sw_comm *c, sw_status why, const char *line);

@@ -31,6 +31,8 @@ static void make_slice(enum sw_comm_type type, char *const at[], unsigned n, uns
 		const size_t from = b * BLOCK, left = bytes - from;
 		const size_t some = left < BLOCK ? left : BLOCK;
 
+		/* In rank order from rank 0 on, whichever rank makes the slice: so the bits are the
+		 * same. */
 		memcpy(sum, at[0] + from, some);
 		for (unsigned r = 1; r < parts; r++)
 			comm_add(type, sum, at[r] + from, some);
@@ -82,6 +84,7 @@ static sw_status add_one(struct sw_comm *c, size_t k)
 	}
 	make_slice(SW_COMM_F32, at, n, s->parts, c->rank / c->groups, s->bytes);
 	comm_leave(c);
+	/* Out before it counts: a rank that sees the count may go on with its buffer. */
 	atomic_store(&c->added, k + 1);
 	comm_move_on(c);
 	return SW_OK;
@@ -108,10 +111,12 @@ sw_status sw_comm_sum_begin(struct sw_comm *c, void *stream, float *p, size_t n,
 	if (rc != SW_OK || world == 1)
 		return rc; /* of one rank p is the sum */
 	/* others may still read what is to be overwritten */
+	/* The row of the sum 64 before is used again: all must have read it. */
 	if (k >= COMM_SUMS)
 		rc = comm_until(c, all_added, k - COMM_SUMS + 1);
 	if (rc != SW_OK)
 		return rc;
+	/* The row before the count, by which others find it (invariant 1). */
 	c->sum[k % COMM_SUMS] =
 		(struct comm_sum){.p = (char *)p, .bytes = n * sizeof *p, .parts = parts};
 	atomic_store(&c->begun, k + 1);

@@ -242,6 +242,8 @@ static sw_status meet(struct sw_nccl *n)
 		rc = init(n, ALL, &id, world, rank);
 	if (groups == 1 || groups == world)
 		return rc;
+	/* A broadcast is a call of all ranks: each takes part in that of each group, and keeps its
+	 * own group's id. */
 	for (unsigned g = 0; rc == SW_OK && g < groups; g++) {
 		rc = id_share(n, g, &id);
 		if (g == rank % groups)
@@ -302,8 +304,11 @@ sw_status sw_nccl_open(struct sw_nccl **out, struct sw_comm *c, struct sw_err *e
 
 void sw_nccl_abort(struct sw_nccl *n)
 {
+	/* Called by this rank's thread alone, at each look at an error: the first time counts. */
 	if (n == NULL || n->aborts || (n->comm[ALL] == NULL && n->comm[GROUP] == NULL))
 		return; /* there is nothing to abort, or it is begun */
+	/* Out of reach before the thread begins: no call of this rank uses a communicator that is
+	 * being aborted. */
 	memcpy(n->aborted, n->comm, sizeof n->aborted);
 	memset(n->comm, 0, sizeof n->comm);
 	n->aborts = true;
@@ -324,11 +329,12 @@ static bool abort_is_done(struct sw_nccl *n)
 	return true;
 }
 
-/* In order when all went well: then no rank waits for another any more. */
+/* In order when all went well: then no rank waits for another. */
 void sw_nccl_close(struct sw_nccl *n)
 {
 	if (n == NULL)
 		return;
+	/* After an error none is finalized: that would wait for ranks that are gone. */
 	for (int i = COMMS; i-- > 0 && comm_failed(n->c) == SW_OK;) {
 		void *comm = n->comm[i];
 
@@ -339,6 +345,7 @@ void sw_nccl_close(struct sw_nccl *n)
 		n->comm[i] = NULL;
 	}
 	sw_nccl_abort(n);
+	/* The thread waits for a word in either case, and is joined. */
 	if (!n->aborts)
 		(void)sem_post(&n->go);
 	if (!abort_is_done(n)) {

@@ -18,6 +18,7 @@ static sw_status size_check(struct sw_array *a, struct sw_err *err)
 	const struct sw_npy *head = &a->head;
 	uint64_t bytes = head->item;
 
+	/* The bound before the product: it does not wrap. */
 	for (size_t i = 0; i < head->dims; i++) {
 		if (bytes > SW_DATA_MAX_BYTES / head->dim[i])
 			return sw_err_at(err, SW_TOO_BIG, a->f.ptr,
@@ -278,6 +279,7 @@ sw_status sw_array_floats(struct sw_array *a, float *out, uint64_t n, double *ba
 			const double v = element(&a->head, a->block + i * item);
 			const size_t column = (size_t)((first + i) % a->row);
 
+			/* As a float, which the net gets: 1e300 is infinite there. */
 			if (!isfinite((float)v))
 				return sw_err_at(err, SW_INVALID, a->f.ptr,
 						 "%s: byte %" PRIu64 " (row %" PRIu64
@@ -318,6 +320,7 @@ sw_status sw_array_whole(struct sw_array *a, int32_t *out, uint64_t n, uint32_t 
 		for (size_t i = 0; i < some; i++) {
 			const double v = element(&a->head, a->block + i * item);
 
+			/* Written so that a NaN is refused, too. */
 			if (!(v >= 0 && v < limit && v == floor(v)))
 				return not_below(a, at + i * item, noun, v, limit, err);
 			const int32_t whole = (int32_t)v;
@@ -336,6 +339,7 @@ sw_status sw_array_bytes(struct sw_array *a, uint8_t *out, int32_t *label, size_
 	const size_t bytes = a->front + a->row, at_once = BLOCK / bytes;
 	size_t some = 0;
 
+	/* Rows that are bytes and nothing else need no block on their way. */
 	if (a->front == 0)
 		return out ? sw_data_file_read(&a->f, out, n * a->row, "its data", err) : SW_OK;
 	for (size_t done = 0; done < n; done += some) {

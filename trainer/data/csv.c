@@ -26,6 +26,8 @@ static sw_status fill(struct sw_csv_reader *c, struct sw_err *err)
 {
 	ssize_t got;
 
+	/* The row at hand to the front: cells point into the block, and are used up before the next
+	 * is filled. */
 	memmove(c->text, c->text + c->at, c->len - c->at);
 	c->len -= c->at;
 	c->at = 0;
@@ -59,6 +61,7 @@ static size_t row_bytes(const char *s, size_t n, bool end)
 	bool fresh = true, quoted = false;
 
 	for (size_t i = 0; i < n; i++) {
+		/* A newline within quotes is part of a cell. */
 		if (quoted) {
 			if (s[i] == '"' && i + 1 < n && s[i + 1] == '"')
 				i++;
@@ -67,6 +70,8 @@ static size_t row_bytes(const char *s, size_t n, bool end)
 		} else if (s[i] == '\n') {
 			return i + 1;
 		} else {
+			/* A quote opens a cell only at its begin; in the middle it is a
+			 * character. */
 			quoted = fresh && s[i] == '"';
 			fresh = s[i] == ',';
 		}
@@ -99,7 +104,7 @@ static sw_status text_check(const struct sw_csv_reader *c, const char *text, siz
 /* --- a row --- */
 
 /* Ends the quoted cell that starts at `from` (after its quote), in place. Returns what follows the
- * closing quote, or NULL when there is none. */
+ * closing quote, or NULL if it is never closed. */
 static char *unquote(struct sw_csv_reader *c, char *from)
 {
 	char *to = from;

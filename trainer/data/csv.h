@@ -16,10 +16,10 @@
 
 struct sw_csv_reader {
 	struct sw_data_file file; /* fd 0: stdin, which is not closed */
-	char *text;               /* what was read */
+	char *text;               /* a block of the file */
 	size_t len, size, at;     /* of it; its room; the next row */
 	bool end;                 /* of the file */
-	size_t line;              /* where the row in `cell` began */
+	size_t line;              /* at which the row in `cell` began */
 	size_t next_line;
 	char **cell; /* into text, until the next row */
 	size_t cells, cap;
@@ -33,7 +33,7 @@ struct sw_csv_reader {
 SW_NODISCARD sw_status sw_csv_open(struct sw_csv_reader *c, const char *path, struct sw_err *err);
 /* The row in cell is the header. */
 SW_NODISCARD sw_status sw_csv_names(struct sw_csv_reader *c, struct sw_err *err);
-/* The next row, into cell; cells 0: there are no more. */
+/* Reads the next row, into cell; cells 0: the file has ended. */
 SW_NODISCARD sw_status sw_csv_next(struct sw_csv_reader *c, struct sw_err *err);
 void sw_csv_close(struct sw_csv_reader *c);
 

@@ -30,6 +30,7 @@ static struct moments bytes_measure(const struct sw_raw *raw, const int32_t *ord
 			squares += (uint32_t)at[k] * at[k];
 		}
 	}
+	/* The sums are whole numbers and exact, so one pass is enough. */
 	const double mean = (double)sum / n, var = (double)squares / n - mean * mean;
 
 	return (struct moments){.mean = mean, .sd = var > 1e-12 * mean * mean ? sqrt(var) : 1.0};
@@ -200,6 +201,8 @@ static sw_status place(struct sw_data *out, struct sw_raw *raw, const struct sw_
 	if (raw->val_rows) {
 		/* the training rows come first in raw, the validation rows in order */
 		for (size_t i = 0; i < raw->rows; i++)
+			/* Both ways validation rows come first in `order`, and training rows from
+			 * `skip` on. */
 			order[(i + raw->val_rows) % raw->rows] = (int32_t)i;
 	} else {
 		sw_shuffle(order, raw->rows, want.split_seed, SW_PHILOX_SPLIT, 0);
@@ -246,6 +249,7 @@ sw_status sw_data_load(struct sw_data *out, const struct sw_data_source *source,
 	if (rc == SW_OK)
 		rc = counts_make(out, &raw, &source->set, want, &why);
 	out->about = raw.about;
+	/* Handed over, so that it is freed once. */
 	raw.about = (struct sw_data_about){0};
 	if (rc == SW_OK && ops)
 		rc = place(out, &raw, &source->set, want, q, &why);

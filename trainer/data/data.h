@@ -60,15 +60,15 @@ struct sw_data_part {
 };
 
 /* Facts of the training rows that are needed to predict with the model later: JSON lists, in the
- * host's memory, each NULL where there is none. */
+ * host's memory, each NULL if the data has no such facts. */
 struct sw_data_about {
 	char *columns; /* the features' names, in their order */
 	char *label;   /* the name of the column that is predicted: a JSON string */
 	char *classes; /* the labels' texts, in the order of their numbers */
-	char *mean;    /* what a feature, or a channel's pixel, as it is in the file, is shifted */
-	char *std;     /* and then divided by */
+	char *mean;    /* subtracted from a feature, or a channel's pixel, as it is in the file */
+	char *std;     /* by which it is then divided */
 	size_t label_column;
-	char odd[200]; /* what may be a mistake in a table: a line with its pointer; or "" */
+	char odd[200]; /* a likely mistake in a table: a line with its pointer; or "" */
 	bool too_big;  /* one of them would have had over SW_DATA_ABOUT_MOST bytes */
 };
 
@@ -90,7 +90,7 @@ struct sw_data {
 	size_t bytes;        /* of it */
 	bool streamed;       /* the parts lie in the host's memory */
 	void *host;          /* they do there */
-	double target_shift; /* what targets are less */
+	double target_shift; /* was subtracted from the targets */
 	struct sw_data_about about;
 };
 
@@ -99,7 +99,7 @@ struct sw_data {
 SW_NODISCARD sw_status sw_data_source_read(struct sw_data_source *out, const cJSON *dataset,
 					   struct sw_err *err);
 
-/* The data set's i-th file, from 0; false: there are no more. */
+/* Writes the path of the data set's i-th file, from 0; false: it has fewer. */
 bool sw_data_source_file(const struct sw_data_source *source, size_t i,
 			 char out[SW_DATASET_MAX_PATH + 64]);
 

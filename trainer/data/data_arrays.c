@@ -15,7 +15,7 @@
 struct files {
 	struct sw_array a[FILES_MOST];
 	size_t n, step; /* step 2: a file of labels follows each file of rows */
-	size_t val;     /* the first file of the validation part; n: there is none */
+	size_t val;     /* the first file of the validation part; n: no such part */
 };
 
 /* The i-th file, as its data set's options say. */
@@ -53,6 +53,7 @@ static sw_status files_open(struct files *s, const struct sw_data_source *source
 		if (rc == SW_OK)
 			rc = sw_array_open(&s->a[s->n], as, err);
 		else
+			/* The caller closes s->n arrays, this one among them. */
 			s->a[s->n].f.fd = -1;
 	}
 	s->val = s->n;
@@ -111,7 +112,7 @@ static sw_status files_reshape(struct files *s, const struct sw_dataset *set, st
 	return SW_OK;
 }
 
-/* What the files say before their rows are read. */
+/* Takes the sizes that the files tell before their rows are read. */
 static void counts_take(struct sw_raw *out, const struct files *s, const struct sw_dataset *set)
 {
 	out->shape = s->a[0].shape;
@@ -129,6 +130,7 @@ static void counts_take(struct sw_raw *out, const struct files *s, const struct 
 static sw_status text_read(struct sw_array *x, int32_t *row, int32_t *after, size_t n,
 			   uint32_t limit, int32_t *largest, struct sw_err *err)
 {
+	/* Read once, as labels: the rows are the same ids one place later, so they are copied. */
 	int32_t begin = 0;
 	sw_status rc = sw_array_whole(x, &begin, 1, limit, "id", largest, err);
 

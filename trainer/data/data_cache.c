@@ -74,6 +74,7 @@ static void drop_idle(struct sw_data_cache *c, size_t keep, size_t most)
 		struct entry **oldest = NULL, *e;
 		size_t idle = 0, bytes = 0;
 
+		/* Counted anew after each that goes: the list is short. */
 		for (struct entry **at = &c->entries; *at; at = &(*at)->next) {
 			bytes += (*at)->data.bytes;
 			if ((*at)->holders)
@@ -186,6 +187,7 @@ static sw_status entry_make(struct sw_data_cache *c, struct sw_queue *q, char *s
 	struct entry *e;
 	sw_status rc;
 
+	/* Before the new one is read, so that its memory is free by then. */
 	drop_idle(c, IDLE_MOST - 1, SIZE_MAX);
 	e = sw_calloc(1, sizeof *e);
 	*out = e;
@@ -202,6 +204,7 @@ static sw_status entry_make(struct sw_data_cache *c, struct sw_queue *q, char *s
 		entry_free(e);
 		return rc;
 	}
+	/* Listed only when it is whole: nobody finds a set that could not be read. */
 	e->next = c->entries;
 	c->entries = e;
 	return SW_OK;
@@ -223,6 +226,8 @@ sw_status sw_data_cache_hold(struct sw_data_cache *c, struct sw_queue *q, const 
 	spec = cJSON_PrintUnformatted(dataset);
 	if (!spec)
 		return sw_err_set(err, SW_NOMEM, "no memory for the data set's key");
+	/* Before the files are read: what changes after this makes the next trial read them
+	 * again. */
 	stamp = stamp_of(&source);
 	cache_lock(c);
 	for (e = c->entries; e && !entry_is(e, spec, &source, want, stamp);)

@@ -116,6 +116,7 @@ static sw_status row_take(struct sw_data_csv *c, const struct sw_csv_reader *r, 
 	}
 	if (*r->cell[c->label_column] == '\0')
 		return sw_csv_bad_cell(r, c->label_column, err);
+	/* As texts: whether they are numbers or classes is known only when all are read. */
 	c->label[c->rows] = sw_strdup(r->cell[c->label_column]);
 	if (!c->label[c->rows])
 		return sw_err_set(err, SW_NOMEM, "no memory for %zu labels", c->rows + 1);
@@ -164,6 +165,7 @@ sw_status sw_data_csv_read(struct sw_data_csv *out, const char *path, bool heade
 	if (rc == SW_OK && out->rows < 2)
 		rc = sw_err_at(err, SW_INVALID, "/path", "%s has %zu %s of data: too few",
 			       r.file.show, out->rows, out->rows == 1 ? "row" : "rows");
+	/* Handed over before the reader closes, also after an error: then both are freed below. */
 	out->name = r.name;
 	out->name_text = r.name_text;
 	r.name = NULL;

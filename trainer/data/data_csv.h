@@ -25,9 +25,9 @@ struct sw_data_csv {
 	float *x;              /* float[rows][features], each less its base */
 	double *base;          /* double[features], of every `plane` of them one; NULL: 0 */
 	char **label;          /* [rows], the text of each, which is freed with it */
-	char **name;         /* [features + 1], the header's, into name_text; NULL: there is none */
-	size_t label_column; /* of features + 1 */
-	bool named_by_row;   /* the header looks like a row of data */
+	char **name;           /* [features + 1], the header's, into name_text; NULL: no header */
+	size_t label_column;   /* of features + 1 */
+	bool named_by_row;     /* the header looks like a row of data */
 	char *name_text;
 };
 

@@ -1,5 +1,5 @@
-/* trainer/data/data_place.c — where a data set's rows lie: in the device's memory, each piece
- * 64-byte aligned, or in the same order in the host's, when they are streamed. */
+/* trainer/data/data_place.c — takes a data set's rows to their places: into the device's memory,
+ * each piece 64-byte aligned, or in the same order into the host's, when they are streamed. */
 #include "base/beat.h"
 #include "base/memory.h"
 #include "trainer/data/data_raw.h"
@@ -144,6 +144,8 @@ sw_status sw_data_place(struct sw_data *d, const struct sw_raw *raw, const float
 		d->host = sw_malloc(d->bytes);
 		d->bytes = channels_bytes(d);
 	} else {
+		/* Rows go by way of a piece of memory: a shuffled set costs the host no second
+		 * copy. */
 		pack = sw_malloc(row > PACK_BYTES ? row : PACK_BYTES);
 	}
 	if (!pack && !d->host)

@@ -8,6 +8,7 @@
 /* *out = rows * n * size, or false when that is over SW_DATA_MAX_BYTES. */
 static bool bytes_of(size_t rows, size_t n, size_t size, uint64_t *out)
 {
+	/* Divided, so that no product wraps. */
 	if (n != 0 && rows > SW_DATA_MAX_BYTES / n)
 		return false;
 	if ((uint64_t)rows * n > SW_DATA_MAX_BYTES / size)
@@ -32,10 +33,12 @@ sw_status sw_data_raw_alloc(struct sw_raw *r, bool keep, bool classes, struct sw
 		return sw_err_set(err, SW_NOMEM,
 				  "the data set has %" PRIu64 " bytes, a trial may have %zu", x + y,
 				  r->most);
+	/* The kernel lends memory that it does not have, and kills later: so it is asked first. */
 	if (sw_ops_cpu.memory(&free_bytes, &total) == SW_OK && (keep ? x : 0) + y > free_bytes)
 		return sw_err_set(err, SW_NOMEM,
 				  "the data set needs %" PRIu64 " bytes to be read, %zu are free",
 				  (keep ? x : 0) + y, free_bytes);
+	/* At least a byte: NULL means that there was no memory. */
 	void *rows = keep ? sw_malloc(x ? x : 1) : NULL;
 
 	if (r->kind == SW_RAW_U8)

@@ -35,6 +35,7 @@ static bool locate(char *out, size_t cap, const char *name)
 	slash = strrchr(self, '/');
 	if (slash)
 		*slash = '\0';
+	/* From the most explicit to the most general. */
 	for (int place = 0; place < 4; place++) {
 		if (place == 0 && env && *env)
 			snprintf(dir, sizeof dir, "%s", env);
@@ -203,6 +204,8 @@ sw_status sw_data_source_sum(const struct sw_data_source *source, uint64_t *out,
 		rc = sw_err_set(err, SW_NOMEM, "no memory to read the data set");
 	else
 		(void)XXH3_64bits_reset(sum);
+	/* In the order of the options: two sets with the same files in other roles have other
+	 * sums. */
 	for (; rc == SW_OK && sw_data_source_file(source, n, file); n++)
 		rc = add_file(sum, file, chunk, err);
 	if (rc == SW_OK && n > 0)

@@ -69,6 +69,7 @@ static struct place place_of(int64_t i, size_t n)
 {
 	const int64_t last = n > 1 ? (int64_t)n - 1 : 1;
 	const int64_t at = i < 0 ? 0 : i > last ? last : i;
+	/* Whole numbers in 1/256, so that each machine makes the same bytes. */
 	const int64_t fixed = at * (GRID - 1) * 256 / last;
 
 	if (fixed >> 8 == GRID - 1)

@@ -114,6 +114,7 @@ static sw_status classes_make(struct sw_raw *out, const struct sw_data_csv *csv,
 		free(refs);
 		return sw_err_set(err, SW_NOMEM, "no memory for %zu labels", csv->rows);
 	}
+	/* One text among numbers makes all of them texts: "10" is then before "9". */
 	for (size_t i = 0; i < csv->rows; i++) {
 		refs[i] = (struct ref){.text = csv->label[i], .row = i};
 		if (!sw_csv_number(refs[i].text, &refs[i].number))
@@ -121,6 +122,7 @@ static sw_status classes_make(struct sw_raw *out, const struct sw_data_csv *csv,
 	}
 	qsort(refs, csv->rows, sizeof *refs, order);
 	out->classes = 1;
+	/* By equality in that order: "1" and "1.0" are one class of numbers. */
 	for (size_t i = 0; i < csv->rows; i++) {
 		out->classes += i > 0 && order(&refs[i - 1], &refs[i]) != 0;
 		out->label[refs[i].row] = (int32_t)out->classes - 1;

@@ -115,6 +115,7 @@ static sw_status shape(struct scan *s, struct sw_npy *out)
 {
 	if (!take_char(s, '('))
 		return wrong(s, "'shape' is not a tuple");
+	/* A tuple of one has a comma behind it, (3,), one of more may. */
 	while (!take_char(s, ')')) {
 		uint64_t v = 0;
 		bool any = false;

@@ -32,7 +32,7 @@ struct sw_rows_want {
 	bool wide;            /* TOKENS: ids are uint32, else uint16 */
 	int64_t pad;          /* TOKENS: the id that fills rows up, or -1 */
 	size_t vocab;         /* TOKENS: ids are below it */
-	double *mean; /* what floats are less when they are given, of every `plane` one; or NULL */
+	double *mean;         /* subtracted from floats, one for every `plane` of them; or NULL */
 	size_t plane;
 };
 
@@ -41,10 +41,10 @@ struct sw_rows; /* opaque */
 /* format: one of sw_dataset_formats, or NULL. */
 SW_NODISCARD sw_status sw_rows_open(struct sw_rows **out, const char *path, const char *format,
 				    const struct sw_rows_want *want, struct sw_err *err);
-/* The next rows, at most `most`; *n 0: there are no more; after a failure those in front of the bad
- * one. x: float[most][count], or of an IMAGE of
- * bytes uint8[most][count], of TOKENS int32[most][t]. length: int32[most], the tokens in front of
- * the padding, written where want->pad is one. */
+/* The next rows, at most `most`; *n 0: the file has ended; after a failure those in front of the
+ * bad one. x: float[most][count], or of an IMAGE of bytes uint8[most][count], of TOKENS
+ * int32[most][t]. length: int32[most], the tokens in front of the padding, written where want->pad
+ * is one. */
 SW_NODISCARD sw_status sw_rows_next(struct sw_rows *r, void *x, int32_t *length, size_t most,
 				    size_t *n, struct sw_err *err);
 void sw_rows_close(struct sw_rows *r); /* NULL is allowed */

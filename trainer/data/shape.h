@@ -1,4 +1,4 @@
-/* trainer/data/shape.h — what one row is, in a data set or between two layers. */
+/* trainer/data/shape.h — the shape of one row, in a data set or between two layers. */
 #ifndef SW_TRAINER_DATA_SHAPE_H
 #define SW_TRAINER_DATA_SHAPE_H
 

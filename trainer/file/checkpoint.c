@@ -42,6 +42,7 @@ uint64_t sw_checkpoint_before(const char *dir, uint64_t trial, uint64_t below)
 
 	if (!folder)
 		return 0; /* the trial starts from scratch then */
+	/* The whole folder, for it has no order. */
 	while ((e = readdir(folder)) != NULL)
 		if (sw_checkpoint_path_read(e->d_name, &its, &epoch) && its == trial &&
 		    epoch > found && epoch < below)
@@ -110,6 +111,8 @@ static sw_status check_sum(int fd, uint64_t bytes, struct sw_err *err)
 
 	if (!chunk || !sum)
 		rc = sw_err_set(err, SW_NOMEM, "cannot be read: no memory");
+	/* The sum before the tensors: nothing of a damaged file gets into the net. It is read twice
+	 * for that. */
 	for (uint64_t at = 0; rc == SW_OK && at < summed; at += CHUNK) {
 		const size_t n = summed - at < CHUNK ? (size_t)(summed - at) : CHUNK;
 
@@ -190,13 +193,15 @@ static sw_status load(struct file *f, struct sw_net *net, const struct sw_checkp
 		      struct sw_err *err)
 {
 	/* Without momentum there is no velocity. A zero one is the same to the first update that
-	 * has some, and one that is needed no more is left in the file. */
+	 * has some, and one that this trainer does not need is left in the file. */
 	const size_t theirs = 1 + h->states_n, ours = sw_net_sets(net);
 	const size_t sets = theirs < ours ? theirs : ours;
 	const size_t weights_n = net->model->weights_n, running_n = net->model->running_n;
 	const uint64_t tensors = sw_checkpoint_weights_at(h);
 	sw_status rc = SW_OK;
 
+	/* Zeroed: the gaps between tensors are no part of the file, and have to be 0 on the
+	 * device. */
 	f->set = sw_calloc(sets * weights_n + running_n, sizeof *f->set);
 	if (h->best_epoch != 0)
 		f->best = sw_calloc(weights_n + running_n, sizeof *f->best);
@@ -225,6 +230,7 @@ static sw_status load(struct file *f, struct sw_net *net, const struct sw_checkp
 	free(net->best.weights);
 	net->best = (struct sw_net_best){
 		.epoch = h->best_epoch, .step = h->best_updates, .value = h->best_value};
+	/* Handed over: the caller frees what is left in f. */
 	net->best.weights = f->best;
 	f->best = NULL;
 	return SW_OK;

@@ -45,7 +45,7 @@ SW_NODISCARD sw_status sw_checkpoint_read(struct sw_net *net, const struct sw_ch
 					  const char *path, struct sw_err *err);
 
 /* The newest checkpoint of a trial in the folder that is of an epoch below `below`: its epoch; 0:
- * there is none, or the folder cannot be read. Cost: one pass over the folder. */
+ * it has no such file, or the folder cannot be read. Cost: one pass over the folder. */
 uint64_t sw_checkpoint_before(const char *dir, uint64_t trial, uint64_t below);
 
 #endif

@@ -100,6 +100,7 @@ static uint64_t floats_running(const struct sw_model *m)
  * heads. */
 static uint32_t details(const struct sw_op *op)
 {
+	/* Compared, and never read back: it need not be taken apart again. */
 	return (uint32_t)(op->kernel_h << 24 ^ op->kernel_w << 16 ^ op->stride << 8 ^ op->pad ^
 			  op->heads << 12 ^ (op->causal ? (size_t)1 << 31 : 0));
 }
@@ -237,6 +238,8 @@ sw_status sw_checkpoint_tensor_decode(struct sw_checkpoint_tensor *out, uint64_t
 	memcpy(out->name, in, sizeof out->name);
 	out->rank = (uint32_t)get(in + 64, 4);
 	out->running = (uint32_t)get(in + 68, 4);
+	/* Names go into JSON and messages: printable ASCII alone, without what would need
+	 * escapes. */
 	for (size_t i = 0; fine && in[i] != 0; i++)
 		fine = in[i] > 0x20 && in[i] < 0x7f && in[i] != '"' && in[i] != '\\';
 	fine = fine && out->rank >= 1 && out->rank <= 4 && out->running <= 1;

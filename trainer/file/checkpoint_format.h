@@ -49,7 +49,7 @@ struct sw_checkpoint_head {
 	double best_loss;
 	uint64_t stale;
 	uint32_t tensors_n;
-	uint32_t label_n; /* bytes; 0: there is none */
+	uint32_t label_n; /* bytes; 0: no label */
 	/* Of the best epoch by the sweep's metric. Its weights and running statistics stand behind
 	 * all else unless it is the last epoch. */
 	uint64_t best_epoch; /* 0: none is known */

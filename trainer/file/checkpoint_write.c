@@ -133,6 +133,7 @@ static sw_status put_all(struct file *f, const struct sw_net *net,
 	put_table(f, m);
 	if (m->label)
 		file_put(f, m->label, strlen(m->label));
+	/* One set at a time in the host's memory, however many the optimizer has. */
 	for (size_t set = 0; rc == SW_OK && f->code == 0 && set < sw_net_sets(net); set++)
 		rc = put_set(f, net, set);
 	if (rc == SW_OK && f->code == 0 && m->running_n)
@@ -146,6 +147,7 @@ static sw_status put_all(struct file *f, const struct sw_net *net,
 	}
 	sw_checkpoint_sum_end(f->sum, sum);
 	file_put(f, sum, sizeof sum);
+	/* Before the rename, or a power cut could leave the name without its bytes. */
 	if (f->code == 0 && (sw_fault_hit(SW_FAULT_IO) || fsync(f->fd) != 0))
 		f->code = errno ? errno : EIO;
 	return SW_OK;
@@ -165,12 +167,15 @@ static int folder_open(const char *dir)
 /* The new file takes its name, and the folder knows of it. 0 or an errno. */
 static int publish(int folder, const char *tmp, const char *path)
 {
+	/* A kill before this leaves a .tmp- file, which no reader takes for a checkpoint; one after
+	 * it the whole checkpoint. */
 	if (sw_fault_hit(SW_FAULT_IO) || rename(tmp, path) != 0) {
 		const int code = errno ? errno : EIO;
 
 		(void)unlink(tmp);
 		return code;
 	}
+	/* The name is on the disk only with its folder, and the report that follows promises it. */
 	return sw_fault_hit(SW_FAULT_IO) || fsync(folder) != 0 ? errno ? errno : EIO : 0;
 }
 

@@ -120,6 +120,8 @@ static sw_status describe_all(struct export *x, struct sw_jw *w, uint32_t *count
 	char name[96];
 	uint64_t n = 0;
 
+	/* Three passes over the table instead of a list of it: the file has an order of its own, by
+	 * kind. */
 	for (int pass = 0; pass < 3; pass++)
 		for (uint32_t i = 0; i < x->head.tensors_n; i++) {
 			const sw_status rc = table(x, i, &t, &n, err);
@@ -262,6 +264,7 @@ static sw_status write_all(struct export *x, struct sw_err *err)
 		rc = copy(x, sw_checkpoint_best_at(h), 4 * h->parameters, err);
 	if (rc == SW_OK)
 		rc = copy(x, sw_checkpoint_best_running_at(h), 4 * h->running, err);
+	/* Before the rename, or a power cut could leave the name without its bytes. */
 	if (rc == SW_OK && (sw_fault_hit(SW_FAULT_IO) || fsync(x->to) != 0))
 		rc = sw_err_set(err, SW_IO, "cannot be exported: %s",
 				strerror(errno ? errno : EIO));

@@ -21,6 +21,7 @@ static struct sw_jw *label_begin(struct label *c)
 /* Ends it, as the string of a key. */
 static void end(struct label *c, const char *key)
 {
+	/* One value that is too long makes all of it too long: a label is whole, or left out. */
 	if (c->one.failed != SW_OK)
 		c->all.failed = c->one.failed;
 	else
@@ -41,6 +42,8 @@ static void write_list(struct sw_jw *w, const cJSON *list, const cJSON *params)
 	const cJSON *layer, *option;
 
 	sw_jw_arr(w);
+	/* Parameters are named by strings in the places of numbers: written are what they have in
+	 * this trial. */
 	cJSON_ArrayForEach (layer, list) {
 		if (!cJSON_IsObject(layer) || !layer->child) {
 			sw_jw_cjson(w, layer); /* a word */

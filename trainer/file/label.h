@@ -1,5 +1,5 @@
 /*
- * trainer/file/label.h — what a model is for, in words that go with its weights: into a checkpoint,
+ * trainer/file/label.h — describes a model in words that go with its weights: into a checkpoint,
  * and from there into the metadata of a safetensors file (docs/predict.md).
  *
  * Format   A JSON object of strings, each a JSON text itself:
@@ -20,9 +20,9 @@
 #define SW_LABEL_VERSION 1
 #define SW_LABEL_MOST    ((size_t)8 << 20) /* bytes */
 
-/* trainer, params: the trial's. data: loaded. *out: freed by the caller; NULL where it would be
- * too long, and then nobody can predict with the model but who knows all that. SW_NOMEM, or what
- * is wrong with the trainer's data set or model. */
+/* trainer, params: the trial's. data: loaded. *out: freed by the caller; NULL if it would be too
+ * long: `sweep predict` then refuses the model. SW_NOMEM, or what is wrong with the trainer's data
+ * set or model. */
 SW_NODISCARD sw_status sw_label_make(char **out, const cJSON *trainer, const cJSON *params,
 				     const struct sw_data *data, struct sw_err *err);
 

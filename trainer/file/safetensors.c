@@ -70,6 +70,8 @@ static sw_status spans_check(const struct sw_safetensors *s, struct sw_err *err)
 	}
 	if (fine)
 		qsort(at, n, sizeof *at, by_begin);
+	/* Sorted, each has to begin where the one before it ends: neither gaps nor overlaps
+	 * pass. */
 	for (size_t i = 0; fine && i < n; i++) {
 		fine = at[i].from == end;
 		end = at[i].to;

@@ -29,10 +29,10 @@ SW_NODISCARD sw_status sw_safetensors_open(struct sw_safetensors *s, const char 
 					   struct sw_err *err);
 void sw_safetensors_close(struct sw_safetensors *s);
 
-/* A text of the metadata; NULL: there is none of this name. */
+/* Finds a text of the metadata; NULL: it has no such name. */
 const char *sw_safetensors_meta(const struct sw_safetensors *s, const char *key);
 
-/* The tensor that has this name into float[n], n the product of its dimensions. SW_INVALID: there
+/* Reads the tensor of this name into float[n], n the product of its dimensions. SW_INVALID: there
  * is none, or it is of another shape or type. */
 SW_NODISCARD sw_status sw_safetensors_read(const struct sw_safetensors *s,
 					   const struct sw_checkpoint_tensor *of, float *out,

@@ -51,6 +51,7 @@ static void contribute(struct back *b, size_t value, uint16_t from, bool own)
 					 .other = SW_NO_BUFFER,
 					 .value = (uint16_t)value});
 	} else {
+		/* Another value's gradient is in `old`, too: it may be read, and not written. */
 		const uint16_t sum = own ? from : fresh(b, value);
 
 		emit(b, (struct sw_back){.kind = SW_BACK_ADD,
@@ -122,6 +123,7 @@ static void back_op(struct back *b, size_t i)
 					 .dx = dx,
 					 .other = pooling(b, op),
 					 .value = (uint16_t)op->in});
+	/* The derivative reads these: they have to last until now. */
 	if (sw_op_keeps_x(op))
 		sw_plan_touch(&m->train, m->train.value[op->in], b->now);
 	if (sw_op_keeps_y(op))
@@ -157,7 +159,8 @@ void sw_model_back(struct sw_model *m)
 			back_op(&b, i);
 	}
 	m->input_grad = m->task.received ? b.grad[0] : SW_NO_BUFFER;
-	/* while it is sent, value 0 of another part comes to this one's place */
+	/* while this gradient is being sent, another part's value 0 may be received into this one's
+	 * place */
 	sw_plan_touch(&m->train, m->input_grad, (uint16_t)(2 * n + 2));
 	if (m->task.received)
 		sw_plan_touch(&m->train, m->train.value[0], (uint16_t)(2 * n + 2));

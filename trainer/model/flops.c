@@ -9,6 +9,8 @@ double sw_model_op_flops(const struct sw_model *m, size_t i)
 
 	if (op->kind != SW_OP_LINEAR && op->kind != SW_OP_CONV2D)
 		return 0;
+	/* The first product's input is the batch, whose gradient nobody wants: two products, not
+	 * three. */
 	while (first && i-- > 0)
 		first = m->op[i].kind != SW_OP_LINEAR && m->op[i].kind != SW_OP_CONV2D;
 	return (first ? 4 : 6) * (double)op->fan_in * (double)sw_shape_count(&op->to);
@@ -36,7 +38,7 @@ static double taken(size_t m, size_t n, size_t k)
 	return n >= 16 && m >= 512 && k >= 512 ? 1 : 0;
 }
 
-/* Of an operation's products, each as large as the other: forward, dw, and dx unless it is none. */
+/* Of an operation's products, each as large as the other: forward, dw, and dx if it is wanted. */
 static double op_taken(const struct sw_op *op, const struct sw_ops *ops, size_t rows, bool dx)
 {
 	const size_t in = op->fan_in;
@@ -63,6 +65,7 @@ double sw_model_tf32_share(const struct sw_model *m, const struct sw_ops *ops, s
 		const double one = 2.0 * (double)op->fan_in * (double)sw_shape_count(&op->to);
 		const double flops = sw_model_op_flops(m, i); /* of two products, or three */
 
+		/* Over 2.5 forward passes there are three products: dx is one of them. */
 		if (flops > 0)
 			sum += one * op_taken(op, ops, rows, flops > 2.5 * one);
 		all += flops;

@@ -1,4 +1,4 @@
-/* trainer/model/internal.h — what the files of trainer/model/model.h share. */
+/* trainer/model/internal.h — shared by the files of trainer/model/model.h. */
 #ifndef SW_TRAINER_MODEL_INTERNAL_H
 #define SW_TRAINER_MODEL_INTERNAL_H
 

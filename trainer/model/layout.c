@@ -80,6 +80,7 @@ static size_t find_place(const struct sw_plan *p, const struct placed *placed, s
 	size_t at = 0;
 
 	for (size_t i = 0; i < n; i++) {
+		/* One that is needed at another time is no obstacle: they share the bytes. */
 		if (!meet(&p->buffer[placed[i].buffer], &p->buffer[buffer]))
 			continue;
 		if (placed[i].at >= at && placed[i].at - at >= bytes)
@@ -115,6 +116,7 @@ static size_t pack(const struct sw_model *m, const struct sw_plan *p, const stru
 			placed[p->saved[i]].bytes = kept_bytes(&m->op[i], ops, precision, rows);
 	for (size_t i = 0; i < p->buffers_n; i++)
 		sum = plus(sum, placed[i].bytes);
+	/* Before places are sought: then no sum of two of them wraps. */
 	if (sum > SIZE_MAX / 2)
 		return SIZE_MAX;
 	qsort(placed, p->buffers_n, sizeof *placed, by_size);
@@ -123,6 +125,7 @@ static size_t pack(const struct sw_model *m, const struct sw_plan *p, const stru
 		struct placed b = placed[k];
 		size_t i = k;
 
+		/* First fit, the largest first: small ones find gaps that large ones leave. */
 		b.at = find_place(p, placed, k, b.buffer, b.bytes);
 		for (; i > 0 && placed[i - 1].at > b.at; i--)
 			placed[i] = placed[i - 1];
@@ -245,6 +248,7 @@ static size_t graph_steps(const struct sw_layout *at, const struct sw_model *m, 
 		return 1;
 	for (size_t n = 2; n <= SW_LAYOUT_STEPS && n <= whole; n++)
 		if (n * ops <= GRAPH_OPS && n * at->batch <= GRAPH_ROWS &&
+		    /* Launches of an epoch: graphs of n steps, and the rest one by one. */
 		    whole / n + whole % n < whole / best + whole % best)
 			best = n;
 	return best;
@@ -301,6 +305,7 @@ sw_status sw_layout_make(struct sw_layout *out, const struct sw_model *m,
 			 : t->memory > fixed ? t->memory - fixed
 					     : 0,
 			 &eval_work);
+	/* One piece serves both passes; *_products never asks for less for more rows. */
 	product = out->eval_batch > out->micro ? out->eval_batch : out->micro;
 	out->product_bytes = products(m, ops, t->precision, product);
 	out->library = out->product_bytes ? ops->products_open_bytes : 0;
@@ -323,7 +328,7 @@ sw_status sw_layout_fit(struct sw_layout *out, const struct sw_model *m, const s
 
 	part.memory = most;
 	for (*halved = 0;; ++*halved) {
-		/* what fits no address may, in smaller parts */
+		/* in smaller parts it may fit an address */
 		if (sw_layout_make(out, m, &part, train_rows, val_rows, ops, NULL) == SW_OK &&
 		    out->bytes <= most)
 			return SW_OK;

@@ -1,5 +1,5 @@
 /*
- * trainer/model/layout.h — where everything lies in a trial's arena.
+ * trainer/model/layout.h — gives everything its place in a trial's arena.
  *
  * It has two pieces: what a step must not lose, and what a part of a batch goes through, which a
  * smaller micro-batch takes anew. Buffers that are needed at different times share their bytes: the
@@ -48,7 +48,7 @@ struct sw_layout {
 	size_t steps; /* in a graph at most, at least 1 */
 	/* in the second piece: */
 	size_t rows; /* int32[steps][batch]: those of a graph's steps, out of the order */
-	size_t part; /* float[weights_n]: gradients of a part but the first, where micro < share */
+	size_t part; /* float[weights_n]: of micro-batches after the first, if there are several */
 	size_t product; /* of products that a library makes: ops.h, precision() */
 	size_t product_bytes;
 	size_t copy;   /* of the weights, as products at another precision read them */

@@ -64,7 +64,7 @@ bool sw_op_saves(const struct sw_op *op, bool train, size_t *row, size_t *fixed)
 		*fixed = 2 * sw_op_aligned(op->from.c);
 	else if (op->kind == SW_OP_LAYERNORM)
 		*row = op->from.kind == SW_SHAPE_TOKENS ? 2 * op->from.t : 2;
-	else if (op->kind == SW_OP_MAXPOOL2D) /* where the largest was */
+	else if (op->kind == SW_OP_MAXPOOL2D) /* the place of the largest */
 		*row = sw_shape_count(&op->to);
 	else if (op->kind != SW_OP_LINEAR) /* its size depends on the precision: sw_layout_make */
 		return false;

@@ -63,7 +63,7 @@ struct sw_op {
 const char *sw_op_name(enum sw_op_kind kind);
 /* The kind's number in checkpoints. */
 uint32_t sw_op_id(enum sw_op_kind kind);
-/* The kind of that word; SW_OP_KINDS_N: there is none. */
+/* Finds the kind of that word; SW_OP_KINDS_N: no operation has it. */
 enum sw_op_kind sw_op_find(const char *word);
 
 /* Does its backward pass read x, or y? */

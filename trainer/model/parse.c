@@ -17,7 +17,7 @@ struct parse {
 	struct sw_err *err;
 };
 
-/* A parameter's value; NULL where there is none, with the error in p->err. */
+/* Finds a parameter's value; NULL: the trial has no such parameter, which p->err says. */
 static const cJSON *value_of(const struct parse *p, const char *name, const char *ptr)
 {
 	const cJSON *param = sw_param_value(p->params, name);

@@ -37,6 +37,8 @@ static void pair_pools(struct sw_model *m, const uint16_t *readers)
 		struct sw_op *pool = &m->op[i], *conv = &m->op[i - 1];
 		bool alone = pool->kind == SW_OP_MAXPOOL2D && pool->in == i && readers[i] == 1;
 
+		/* A relu between them is the convolution's own: the pair is one operation further
+		 * apart. */
 		if (alone && conv->fused) {
 			alone = conv->in == i - 1 && readers[i - 1] == 1;
 			conv--;
@@ -59,6 +61,7 @@ static void plan_inputs(const struct sw_model *m, struct sw_plan *p, bool train)
 		p->value[0] = sw_plan_buffer(p, sw_shape_count(&m->task.input), 0, 0);
 	if (train && tokens) {
 		p->length = sw_plan_buffer(p, 1, 0, 0);
+		/* Attention and the mean read the lengths forward and backward. */
 		sw_plan_touch(p, p->length, (uint16_t)(2 * n + 1));
 	}
 	if (!train && m->task.gathered)

@@ -43,6 +43,7 @@ static size_t tensor(struct sw_model *m, size_t n)
 {
 	const size_t here = m->weights_n;
 
+	/* The gap is part of the arena, and 0 for good: optimizers and sums go over it. */
 	m->weights_n += sw_op_aligned(n);
 	m->parameters += n;
 	return here;
@@ -283,6 +284,8 @@ static sw_status project(struct sw_model *m, size_t x, const struct sw_shape *to
 	sw_status rc;
 
 	if (from->kind == to->kind && to->kind == SW_SHAPE_IMAGE) {
+		/* The smallest stride that leaves at most to->h; whether it leaves as many, on both
+		 * sides, is asked below. */
 		shape.stride = (from->h + to->h - 1) / to->h;
 		if (sw_window_out(from->h, 1, shape.stride, 0) == to->h &&
 		    sw_window_out(from->w, 1, shape.stride, 0) == to->w) {

@@ -106,8 +106,8 @@ static double memory_of(const struct choice *c, unsigned s, size_t from, size_t 
 	       (c->at[to].kept - c->at[from].kept) * c->rows * copies;
 }
 
-/* Cuts whose largest stage, by `of`, is the smallest, among those with stages of at most so much
- * work. *first: their places. Returns the largest; INFINITY: there are none. */
+/* Finds the cuts whose largest stage, by `of`, is the smallest, among those with stages of at most
+ * so much work. *first: their places. Returns the largest; INFINITY: no cuts meet that. */
 static double choose(const struct choice *c, double most_work,
 		     double (*of)(const struct choice *c, unsigned s, size_t from, size_t to),
 		     size_t first[SW_STAGES_MAX + 1])
@@ -116,6 +116,8 @@ static double choose(const struct choice *c, double most_work,
 	uint16_t from[SW_STAGES_MAX][SW_MODEL_MAX_OPS + 1] = {{0}};
 	double best[SW_MODEL_MAX_OPS + 1], before[SW_MODEL_MAX_OPS + 1];
 
+	/* Dynamic programming over places: the best cuts of s + 1 stages that end at `to` are those
+	 * of s stages up to a place k, and one more. */
 	for (size_t k = 0; k < c->n; k++)
 		best[k] = k == 0 ? 0 : (double)INFINITY;
 	for (unsigned s = 0; s < c->stages; s++) {
@@ -126,6 +128,7 @@ static double choose(const struct choice *c, double most_work,
 				const double mine = of(c, s, k, to);
 				const double largest = mine > before[k] ? mine : before[k];
 
+				/* Without parameters a stage would have nothing to train. */
 				if (c->at[to].weights > c->at[k].weights &&
 				    work_of(c, s, k, to) <= most_work && largest < best[to]) {
 					best[to] = largest;
@@ -165,6 +168,8 @@ sw_status sw_stages_cut(const struct sw_model *m, const struct sw_trainer *t,
 			"crosses, outside of residuals, and each stage needs parameters; there "
 			"are %zu such places",
 			stages, c.n - 2);
+	/* Once more by memory, among cuts that are nearly as well balanced: it cannot fail, for the
+	 * first choice is one of them. */
 	(void)choose(&c, most * SLACK, memory_of, first);
 	for (unsigned s = 0; s <= stages; s++)
 		first[s] = c.at[first[s]].op;

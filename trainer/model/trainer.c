@@ -121,12 +121,14 @@ double sw_trainer_lr(const struct sw_trainer *t, uint64_t step, uint64_t steps_p
 	const double warm = t->warmup_epochs * each, total = (double)t->epochs * each;
 	const double after = fmax((double)step - warm, 0);
 
+	/* From the first step on above 0, and lr itself at the end of the warm-up. */
 	if ((double)step + 1 <= warm)
 		return t->lr * (((double)step + 1) / warm);
 	if (t->schedule == SW_SCHEDULE_COSINE && total > warm)
 		return t->lr * (1 + cos(acos(-1.0) * after / (total - warm))) / 2;
 	if (t->schedule == SW_SCHEDULE_STEP && t->step_epochs)
 		return t->lr *
+		       /* Whole epochs count: a step within one has the rate of its begin. */
 		       pow(t->gamma, floor(floor((double)step / each) / (double)t->step_epochs));
 	return t->lr;
 }

@@ -44,7 +44,7 @@ struct sw_trainer {
 	uint64_t split_seed;
 };
 
-/* trainer, params: objects. max_t: 0 when there is none. data_seed: split_seed's default. */
+/* trainer, params: objects. max_t: 0 without one. data_seed: split_seed's default. */
 SW_NODISCARD sw_status sw_trainer_resolve(struct sw_trainer *out, const cJSON *trainer,
 					  const cJSON *params, uint64_t max_t, uint64_t data_seed,
 					  struct sw_err *err);

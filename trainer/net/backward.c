@@ -176,6 +176,7 @@ static sw_status sum(const struct sw_net_pass *p, const struct sw_back *step, si
 
 	if (other)
 		return ops->add(p->net->q, dy, other, dx, n);
+	/* The table has no copy from one place of a device to another. */
 	rc = ops->zero(p->net->q, dx, n * sizeof *dx);
 	return rc == SW_OK ? ops->accumulate(p->net->q, dy, dx, n) : rc;
 }

@@ -80,6 +80,8 @@ static sw_status loss(const struct sw_net_pass *p, const struct sw_net_rows *fro
 	const float smooth = (float)net->trainer->label_smoothing;
 	const int32_t *gathered = (const int32_t *)(void *)(net->arena + net->at.y);
 	const int32_t *index = from->index + first;
+	/* Of the whole step: what parts and ranks add up is then the mean, without a division at
+	 * the end. */
 	const float scale = 1.0f / (float)all;
 
 	if (!net->trainer->classes)

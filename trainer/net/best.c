@@ -8,6 +8,7 @@ sw_status sw_net_best_take(struct sw_net *net, uint64_t epoch, double value)
 	float *to = net->best.weights;
 	sw_status rc;
 
+	/* None until it is whole: a download that fails may have written half of it. */
 	net->best.epoch = 0;
 	if (!to)
 		to = net->best.weights = sw_calloc(n + net->model->running_n, sizeof *to);

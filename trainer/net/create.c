@@ -46,6 +46,8 @@ sw_status sw_net_create(struct sw_net *net, const struct sw_ops *ops, struct sw_
 	net->seed = seed;
 	net->best_loss = (double)INFINITY;
 	net->order_cap = data->train.rows;
+	/* In this order: the stage says what memory is needed, the ranks agree on it, and then the
+	 * queue is told where it lies. */
 	rc = sw_net_stages_take(net, err);
 	if (rc == SW_OK)
 		rc = sw_net_arena_take(net, data, err);
@@ -70,6 +72,7 @@ void sw_net_destroy(struct sw_net *net)
 	if (net->arena) {
 		sw_net_forget(net); /* waits for what is under way */
 		sw_net_feed_destroy(net);
+		/* The queue lives on, and must not keep scratch memory of this arena. */
 		(void)net->ops->precision(net->q, SW_FP32, NULL, 0);
 		net->ops->free(net->parts);
 		net->ops->free(net->arena);

@@ -1,4 +1,4 @@
-/* trainer/net/device.c — what a queue is told before it makes products. */
+/* trainer/net/device.c — sets a queue's precision and its memory for products. */
 #include "trainer/net/internal.h"
 
 sw_status sw_net_precision(const struct sw_net *net)

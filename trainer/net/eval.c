@@ -71,6 +71,7 @@ static sw_status eval_sums(const struct sw_net_pass *p, const struct sw_data_par
 	rc = net->ops->class_counts(net->q, z, label,
 				    (int64_t *)(void *)(net->arena + net->at.classes), rows,
 				    m->task.outputs);
+	/* A backend without counts costs the trial its F1, and nothing else. */
 	net->no_counts = rc == SW_UNSUPPORTED;
 	return net->no_counts ? SW_OK : rc;
 }
@@ -105,6 +106,7 @@ sw_status sw_net_eval(struct sw_net *net, const struct sw_data *data, size_t fir
 		rc = sw_net_is_last(net) ? eval_sums(&p, &from.part, first)
 					 : sw_net_move(net, true, sw_net_value(&p, last),
 						       sw_net_value_floats(&p, last), NULL, 0);
+	/* Once the queue has work: the host gathers the next rows meanwhile. */
 	if (rc == SW_OK && next < end)
 		rc = sw_net_feed_fetch(net, data, false, next,
 				       end - next < rows ? end - next : rows);

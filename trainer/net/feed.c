@@ -22,7 +22,7 @@ struct fetched {
 };
 
 struct sw_feed {
-	size_t x_row, label_row, length_row; /* bytes; length_row 0: there are none */
+	size_t x_row, label_row, length_row; /* bytes; length_row 0: no lengths */
 	size_t label_at, length_at;          /* in a buffer */
 	unsigned last;                       /* whose rows were asked for last */
 	struct fetched at[2];
@@ -78,6 +78,7 @@ sw_status sw_net_feed_create(struct sw_net *net, const struct sw_data *data)
 	for (size_t i = 0; i < n && rc == SW_OK; i++)
 		f->rows[i] = (int32_t)i;
 	if (rc == SW_OK)
+		/* In the feed a batch's rows lie in the batch's order. */
 		rc = net->ops->upload(net->q, net->arena + net->at.feed_index, f->rows,
 				      net->at.batch * sizeof *f->rows);
 	if (rc != SW_OK)
@@ -90,6 +91,7 @@ void sw_net_feed_order(struct sw_net *net, const int32_t *order, size_t rows)
 	if (!net->feed)
 		return;
 	memcpy(net->feed->order, order, rows * sizeof *order);
+	/* The rows that were fetched ahead followed the order of before. */
 	net->feed->at[0].there = net->feed->at[1].there = false;
 }
 
@@ -123,13 +125,15 @@ sw_status sw_net_feed_fetch(struct sw_net *net, const struct sw_data *data, bool
 	sw_status rc;
 
 	if (!f || rows == 0)
-		return SW_OK; /* no feed, or no more rows in this epoch */
+		return SW_OK; /* no feed, or this epoch's rows have all been fetched */
 	const int32_t *order = train ? f->order + first : f->rows;
 	const unsigned k = 1 - f->last;
 	const struct sw_net_share all = {.to = rows};
 	const struct sw_net_share mine = train ? sw_net_share_of(net, rows) : all;
 
+	/* Until all is on its way it holds neither the old rows nor the new. */
 	f->at[k].there = false;
+	/* The pinned memory is written below: its last copy must have left it. */
 	rc = net->ops->transfer_read(net->q, k);
 	for (size_t i = 0; !train && i < rows; i++)
 		f->rows[i] = (int32_t)(first + i);
@@ -158,13 +162,17 @@ sw_status sw_net_feed_take(struct sw_net *net, const struct sw_data *data, bool 
 				    .index = sw_net_order_at(net) + (train ? first : 0)};
 	if (!f)
 		return SW_OK; /* the rows are used where they lie */
+	/* At the begin of an epoch, or of an evaluation, nothing was fetched ahead. */
 	if (!at->there || at->train != train || at->first != first || at->rows != rows)
 		rc = sw_net_feed_fetch(net, data, train, first, rows);
+	/* The queue waits for the copy, not the host; and the other buffer is free once it has come
+	 * here. */
 	if (rc == SW_OK)
 		rc = net->ops->transfer_wait(net->q, k);
 	if (rc != SW_OK)
 		return rc;
 	f->last = k;
+	/* They are used once: whoever asks for the same again gets them fetched. */
 	f->at[k].there = false;
 
 	char *buffer = net->arena + net->at.feed[k];

@@ -35,6 +35,8 @@ sw_status sw_net_graph_record(struct sw_net *net, const struct sw_net_steps *ste
 		net->graphs.off = true;
 		return SW_OK;
 	}
+	/* Ended whatever was given: a recording that stays open holds off all that must be
+	 * alone. */
 	if (rc == SW_OK) {
 		rc = give(net, steps);
 		ended = ops->graph_end(net->q, out);
@@ -47,5 +49,6 @@ sw_status sw_net_graph_record(struct sw_net *net, const struct sw_net_steps *ste
 	}
 	if (rc != SW_OK)
 		sw_net_graph_missed(net);
+	/* All else costs the graph alone: the step is given by calls. */
 	return rc == SW_DEVICE_LOST ? rc : SW_OK;
 }

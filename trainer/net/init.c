@@ -11,6 +11,8 @@ static void uniform(float *out, size_t n, float bound, uint64_t seed, uint32_t l
 		    uint64_t tensor)
 {
 	for (size_t i = 0; i < n; i += 4) {
+		/* By the layer, the tensor and the element's number alone: a stage begins with the
+		 * weights that the whole net has there. */
 		const struct sw_philox_words r =
 			sw_philox_block(seed, SW_PHILOX_INIT, layer, tensor, i / 4);
 
@@ -80,6 +82,7 @@ static sw_status running_init(struct sw_net *net)
 
 	if (!r)
 		return SW_NOMEM;
+	/* Mean 0 and variance 1, as PyTorch begins. */
 	for (size_t i = 0; i < m->ops_n; i++)
 		if (m->op[i].kind == SW_OP_BATCHNORM)
 			fill(r + m->op[i].var, m->op[i].to.c, 1.0f);

@@ -1,4 +1,4 @@
-/* trainer/net/internal.h — what the files of trainer/net/net.h share. */
+/* trainer/net/internal.h — shared by the files of trainer/net/net.h. */
 #ifndef SW_TRAINER_NET_INTERNAL_H
 #define SW_TRAINER_NET_INTERNAL_H
 
@@ -239,7 +239,7 @@ void sw_net_forget(struct sw_net *net);
 /* --- feed.c --- */
 
 /* For a data set that lies on the device these do nothing, but take says where its rows are.
- * destroy: when nothing that the queue was given uses a buffer of the feed any more. */
+ * destroy: once the queue's work has done with the feed's buffers. */
 SW_NODISCARD sw_status sw_net_feed_create(struct sw_net *net, const struct sw_data *data);
 void sw_net_feed_destroy(struct sw_net *net);
 /* The coming epoch's order is copied, and what was fetched ahead will not be asked for. */

@@ -55,6 +55,7 @@ static sw_status arena_alloc(struct sw_net *net, const struct sw_data *data, str
 				   most, &net->oom_events, err);
 		if (rc != SW_OK)
 			return rc;
+		/* The first piece is the same for each micro-batch: one that was taken stays. */
 		if (!net->arena) {
 			rc = ops->alloc(&piece, net->at.kept);
 			net->arena = piece;
@@ -63,6 +64,7 @@ static sw_status arena_alloc(struct sw_net *net, const struct sw_data *data, str
 			rc = ops->alloc(&piece, net->at.bytes - net->at.kept);
 			net->parts = piece;
 		}
+		/* A byte less, so that the next layout is of a smaller micro-batch. */
 		most = net->at.bytes - 1;
 	} while (rc == SW_NOMEM && net->at.micro > 1);
 	return rc;
@@ -86,11 +88,12 @@ sw_status sw_net_shrink(struct sw_net *net, const struct sw_data *data)
 	unsigned more;
 	sw_status rc;
 
-	/* where the parts of ranks are summed in mid-pass, each rank has one */
+	/* sums in mid-pass want one part of each rank */
 	if (net->at.micro == 1 || net->trainer->sync_batchnorm)
 		return SW_NOMEM;
 	sw_net_forget(net); /* then nothing uses the piece */
 	pthread_mutex_lock(&taking);
+	/* Before the smaller one is taken, for which there may be no room beside it. */
 	net->ops->free(net->parts);
 	do {
 		const size_t most = net->at.bytes;
@@ -103,6 +106,7 @@ sw_status sw_net_shrink(struct sw_net *net, const struct sw_data *data)
 		if (rc == SW_OK)
 			rc = net->ops->alloc(&piece, net->at.bytes - kept);
 	} while (rc == SW_NOMEM && net->at.micro > 1);
+	/* NULL after a failure, so that nothing is given back twice. */
 	net->parts = piece;
 	pthread_mutex_unlock(&taking);
 	if (rc == SW_OK)

@@ -24,6 +24,7 @@ sw_status sw_net_metrics(struct sw_net *net, struct sw_metrics *out)
 
 	if (rc != SW_OK || !net->ranks.comm)
 		return rc;
+	/* All of the struct's members are doubles. */
 	return sw_comm_sum(net->ranks.comm, SW_COMM_F64, out, sizeof *out / sizeof(double),
 			   sw_comm_world(net->ranks.comm));
 }
@@ -60,6 +61,7 @@ sw_status sw_net_macro_f1(struct sw_net *net, double *out)
 		rc = counts_sum(net, counts, 3 * C);
 	for (size_t c = 0; rc == SW_OK && !net->no_counts && c < C; c++) {
 		const double tp = (double)counts[c];
+		/* F1 = 2 tp / (2 tp + fp + fn). */
 		const double wrong = (double)counts[C + c] + (double)counts[2 * C + c];
 
 		seen += tp + wrong > 0;

@@ -96,7 +96,7 @@ struct sw_net_graphs {
 	struct sw_graph *many;     /* at.steps steps; NULL: not recorded yet */
 	size_t at;                 /* which step of a graph of many is being recorded */
 	unsigned misses; /* how often a step was not recorded, or its graph did not start */
-	bool off;        /* no more tries */
+	bool off;        /* it is not tried again */
 	bool agreed;     /* of ranks on devices: all have the graphs that they need */
 };
 
@@ -117,7 +117,7 @@ struct sw_net {
 	const struct sw_ops *ops;
 	struct sw_queue *q;
 	const struct sw_model *model;
-	const struct sw_model *own; /* what this net works on: model, or a stage of it */
+	const struct sw_model *own; /* the one that this net works on: model, or a stage of it */
 	const struct sw_trainer *trainer;
 	struct sw_layout at;
 	char *arena;          /* backend: [at.kept] */
@@ -201,10 +201,10 @@ SW_NODISCARD sw_status sw_net_eval_rows(const struct sw_net *net, size_t *rows);
  * SW_NOMEM some of these may have been counted. */
 SW_NODISCARD sw_status sw_net_eval(struct sw_net *net, const struct sw_data *data, size_t first,
 				   size_t rows);
-/* Halves the micro-batch of a net that has its arena, and gives back what that needs no more: a
- * step does so itself. eval_batch may be smaller then.
- * SW_NOMEM: it is 1, or trainer->sync_batchnorm is set, or there is not even memory for less; then
- * the net can only be destroyed. */
+/* Halves the micro-batch of a net that has its arena, and gives back the memory that this saves: a
+ * step does so itself. eval_batch may be smaller then. SW_NOMEM: it is 1, or
+ * trainer->sync_batchnorm is set, or there is not even memory for less; then the net can only be
+ * destroyed. */
 SW_NODISCARD sw_status sw_net_shrink(struct sw_net *net, const struct sw_data *data);
 /* The output of the last evaluation: float[its rows][outputs]; backend memory. */
 const float *sw_net_output(const struct sw_net *net);
@@ -213,7 +213,7 @@ SW_NODISCARD sw_status sw_net_metrics_zero(struct sw_net *net);
  * some. */
 SW_NODISCARD sw_status sw_net_metrics(struct sw_net *net, struct sw_metrics *out); /* waits */
 /* The mean of the classes' F1 over the rows evaluated; classes that no row has and none was taken
- * for are left out. NaN where there is none (no_counts). Waits. */
+ * for are left out. NaN if the backend counts no classes (no_counts). Waits. */
 SW_NODISCARD sw_status sw_net_macro_f1(struct sw_net *net, double *out);
 
 #endif

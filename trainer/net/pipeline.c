@@ -15,9 +15,8 @@
 
 enum neighbour { BEFORE, BEHIND };
 
-/* A value that crosses a cut goes with the batch, its gradient against it: with the stage behind
- * the last value of part out and the gradient of part in's, with the one before the gradient of
- * part out's value 0 and value 0 of part in. A part that is `none` is none. The wait is counted. */
+/* Exchanges with a neighbour: activations go to the stage behind, gradients to the one before. Sent
+ * is that of part out, received that of part in; `none` stands for no part. The wait is counted. */
 static sw_status move_parts(const struct sw_net_batch *b, enum neighbour with, size_t out,
 			    size_t in, size_t none)
 {
@@ -52,6 +51,8 @@ static sw_status parts(const struct sw_net_batch *b)
 	size_t f = 0, k = 0; /* parts that have gone forward, and backward */
 	sw_status rc = SW_OK;
 
+	/* Fill: one part for each stage behind goes forward before the first gradient can come
+	 * back. */
 	for (; rc == SW_OK && f < warm; f++) {
 		rc = move_parts(b, BEFORE, n, f, n);
 		if (rc == SW_OK)
@@ -61,6 +62,8 @@ static sw_status parts(const struct sw_net_batch *b)
 	}
 	if (rc == SW_OK && f < n)
 		rc = move_parts(b, BEFORE, n, f, n);
+	/* Then one of each, so that the parts under way fit the copies of the buffers. When f comes
+	 * to n the pipeline drains. */
 	for (; rc == SW_OK && k < n; k++, f++) {
 		const bool forward = f < n;
 
@@ -98,6 +101,8 @@ sw_status sw_net_gradient_of(struct sw_net *net, const struct sw_data *data,
 /* Of n parts that each take a stage its share of the work: all wait for the heaviest. */
 static double counted_bubble(const struct sw_net *net)
 {
+	/* A stage is busy for `parts` turns, each of 1 / stages of the work on average, out of
+	 * parts + stages - 1 turns that are as long as the heaviest stage's. */
 	const struct sw_net_ranks *r = &net->ranks;
 	const double parts = ceil((double)net->at.share / (double)net->at.micro);
 	double most = 0;
@@ -116,6 +121,7 @@ sw_status sw_net_bubble(struct sw_net *net, int64_t us, double *out)
 	net->ranks.waited_us = 0;
 	if (net->ranks.stages == 1)
 		return SW_OK; /* nobody waits for a stage */
+	/* Both are summed over the ranks and then divided: one that took longer counts for more. */
 	rc = sw_comm_sum(net->ranks.comm, SW_COMM_F64, waited, 2, sw_comm_world(net->ranks.comm));
 	*out = sw_comm_on_devices(net->ranks.comm) ? counted_bubble(net)
 	       : waited[1] > 0                     ? waited[0] / waited[1]

@@ -20,6 +20,7 @@ static sw_status cut(struct sw_net *net, struct sw_err *err)
 				&r->running[s]);
 		r->share[s] = sw_stages_work(net->model, first[s], first[s + 1]) / all;
 	}
+	/* The loop asked for the places of all stages, and r->own holds the last one's model. */
 	if (r->stage + 1 < r->stages)
 		sw_stages_model(r->own, net->model, first[r->stage], first[r->stage + 1],
 				&r->weights[r->stage], &r->running[r->stage]);
@@ -61,6 +62,7 @@ sw_status sw_net_stages_agree(struct sw_net *net, const struct sw_data *data)
 	 * others, for more parts have more buffers: so until none differs */
 	while (rc == SW_OK && net->ranks.stages > 1 && least != most) {
 		rc = bounds_of(net, net->at.micro, &least, &most);
+		/* Only down: the rank with the least memory decides for all. */
 		while (rc == SW_OK && net->at.micro > least)
 			rc = sw_net_shrink(net, data);
 	}

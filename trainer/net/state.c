@@ -69,6 +69,7 @@ static sw_status set_gather(const struct sw_net *net, size_t set, float *host)
 	const size_t *front = fronts(net, set);
 	sw_status rc = all_or_none(net, own_download(net, set, host + front[net->ranks.stage]));
 
+	/* Each stage in turn says its own, and all hear it: a broadcast is a call of all ranks. */
 	for (unsigned s = 0; rc == SW_OK && s < net->ranks.stages; s++)
 		rc = sw_comm_broadcast(net->ranks.comm, s, host + front[s],
 				       (front[s + 1] - front[s]) * sizeof *host);
@@ -182,6 +183,7 @@ sw_status sw_net_running_share(struct sw_net *net)
 	float *host;
 	sw_status rc;
 
+	/* Nothing to share; or one rank a stage: then nobody else has its statistics. */
 	if (!net->ranks.comm || net->model->running_n == 0 ||
 	    sw_comm_world(net->ranks.comm) == net->ranks.stages)
 		return SW_OK;

@@ -54,6 +54,7 @@ static sw_status head_upload(struct sw_net *net, size_t first, size_t n)
 	for (size_t k = 0; k < n; k++) {
 		const uint64_t made = net->step + k;
 
+		/* In batches: a graph takes rows of at.batch numbers out of the order. */
 		head.row[k] = (int32_t)(first / net->at.batch + k);
 		head.step[k] = sw_step_make(made + 1, sw_trainer_lr(t, made, net->steps_per_epoch),
 					    t->beta1, t->beta2);
@@ -89,6 +90,7 @@ static sw_status metrics_copy(const struct sw_net *net, size_t from, size_t to)
 static sw_status step_calls(struct sw_net *net, const struct sw_data *data,
 			    const struct sw_net_rows *from, size_t rows)
 {
+	/* To begin again from, if memory is short in mid-step. */
 	sw_status rc = metrics_copy(net, net->at.metrics, net->at.saved);
 
 	if (rc == SW_OK)
@@ -105,6 +107,8 @@ static sw_status step_calls(struct sw_net *net, const struct sw_data *data,
 	}
 	if (rc == SW_OK)
 		rc = optimizer_step(net);
+	/* A device loads code at its first use, which no recording may hold: so calls come
+	 * first. */
 	if (rc == SW_OK && rows == net->at.batch)
 		net->graphs.made[from->buffer] = true;
 	return rc;
@@ -122,7 +126,10 @@ static sw_status steps_give(struct sw_net *net, const struct sw_net_steps *s)
 	for (size_t k = 0; rc == SW_OK && k < s->n; k++) {
 		struct sw_net_rows own = *s->from;
 
+		/* With a feed index counts within its buffer, and number has the rows. */
 		*(own.number ? &own.number : &own.index) = rows + k * net->at.batch;
+		/* Which struct sw_step the calls below read: the addresses are fixed by the
+		 * recording. */
 		net->graphs.at = k;
 		rc = sw_net_gradient_of(net, s->data, &own, net->at.batch);
 		if (rc == SW_OK)

@@ -50,6 +50,8 @@ sw_status sw_net_grads_final(const struct sw_net_pass *p, size_t from, size_t *t
 		return rc;
 	void *stream;
 
+	/* From here on a want of memory is the end for all: the others cannot take this part
+	 * back. */
 	net->ranks.shared = true;
 	rc = net->ops->fork(net->q, &stream);
 	return rc == SW_OK ? sw_comm_sum_begin(net->ranks.comm, stream, sum + from, n, p->parts)
@@ -69,7 +71,7 @@ sw_status sw_net_grads_sum(struct sw_net *net, const struct sw_net_share *mine)
 	if (!sums(net))
 		return SW_OK; /* its gradients are the sums */
 
-	if (idle && sw_comm_on_devices(net->ranks.comm)) /* where all ranks' gradients count */
+	if (idle && sw_comm_on_devices(net->ranks.comm)) /* there all ranks' gradients count */
 		rc = net->ops->zero(net->q, none.grads, to * sizeof *none.grads);
 	for (size_t i = m->ops_n; idle && rc == SW_OK && i-- > 0;)
 		if (m->op[i].w_n)
