@@ -10,9 +10,9 @@
  *   sweep-worker pilot < LINES                    (worker/pilot.h; a cluster's job of the daemon's)
  *
  * Name     Errors begin with "sweep-worker: ", or with "sweep: " where argv[0] is sweep.
- * Exit     0: told to end (SIGTERM, worker.exit). 1: refused by the daemon, or no daemon any more;
- *          one line on stderr. 2: usage. 3: the device is lost (an error after which
- *          only a new process can use it): one line; docs/devices.md says who is to blame.
+ * Exit     0: told to end (SIGTERM, worker.exit). 1: refused by the daemon, or the daemon is gone
+ *          for good; one line on stderr. 2: usage. 3: the device is lost (an error after which only
+ *          a new process can use it): one line; docs/devices.md says who is to blame.
  * Signals  SIGINT is ignored: Ctrl-C in the daemon's terminal reaches the daemon, which decides.
  */
 #include "proto/frame.h"
@@ -42,6 +42,8 @@ static const char *program = "sweep-worker";
 /* A pipe, not a mask: OpenBLAS's threads exist before main and would take the signal's default. */
 static void on_term(int sig)
 {
+	/* write(2) is among the few calls that a handler may make; errno is the interrupted
+	 * code's. */
 	const int saved = errno;
 	const ssize_t n = write(wake[1], "", 1);
 
@@ -54,6 +56,7 @@ static int signals(void)
 {
 	struct sigaction term = {.sa_handler = on_term}, ignore = {.sa_handler = SIG_IGN};
 
+	/* Non-blocking: nobody reads the pipe, and a handler must not wait for room in it. */
 	if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) != 0)
 		return -1;
 	/* a limit on the size of files is then an error of the write, as a full disk is */
@@ -184,6 +187,7 @@ static int predict_main(const char *model, const char *data, const char *format)
  * taken down. */
 static int end_work(int code)
 {
+	/* exit() would run the destructors of libraries that still have the device. */
 	if (code == SW_WORKER_EXIT_DEVICE)
 		_exit(code);
 	return code;

@@ -82,7 +82,7 @@ static char *cut_last(char *value)
 	return blank + 1;
 }
 
-/* false: the value is none for that word. */
+/* false: the word cannot have this value. */
 static bool take_line(struct told *t, const char *word, char *value)
 {
 	if (strcmp(word, "dial") == 0) {
@@ -148,6 +148,7 @@ static int read_input(struct told *t)
 	ssize_t got;
 	int code;
 
+	/* A byte over the limit tells an input that is too long from one that just fits. */
 	while (n <= INPUT_MAX) {
 		got = read(STDIN_FILENO, text + n, INPUT_MAX + 1 - n);
 		if (got < 0 && errno == EINTR)
@@ -158,6 +159,7 @@ static int read_input(struct told *t)
 	}
 	text[n] = '\0';
 	code = n > INPUT_MAX ? complain("standard input: ", "over 8 KiB") : read_told(t, text);
+	/* The key has been copied; of its text nothing stays in memory. */
 	explicit_bzero(text, sizeof text);
 	return code;
 }
@@ -203,6 +205,7 @@ static void on_time(int sig)
 	const int saved = errno;
 
 	(void)sig;
+	/* Before the byte: who reads that asks at once why. */
 	time_is_up = 1;
 	const ssize_t n = write(wake_fd, "", 1);
 
@@ -227,6 +230,8 @@ static bool set_time(const struct told *t)
 {
 	const struct sigaction action = {.sa_handler = on_time, .sa_flags = SA_RESTART};
 	const double time_s = (double)t->time_s;
+	/* A quarter of a short job at the most. The stagger lets jobs that began together end
+	 * apart. */
 	const double before_s = least(60, time_s / 4) + least((double)t->stagger_s, time_s / 8);
 	const double at_s = time_s - before_s;
 	const struct itimerval timer = {
@@ -258,6 +263,7 @@ int sw_pilot(const int wake[2])
 	if (code != 0)
 		return code;
 	find_node(node, sizeof node);
+	/* It waits for its daemon as long as the job may last. */
 	const long away_s = t.time_s == 0 ? DAY_S : t.time_s;
 	const struct sw_serve serve = {
 		.link = {.socket = sw_tls_dial_path(dial),

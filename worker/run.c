@@ -37,7 +37,7 @@ struct run {
 	int64_t kept_us;  /* when the last checkpoint was written; before it, when it began */
 	int64_t file_us;  /* how long that took */
 	int64_t epoch_us; /* when this epoch began */
-	int64_t took_us;  /* how long the one before it took; 0: there is none */
+	int64_t took_us;  /* how long the one before it took; 0: this is the first */
 	bool improved;    /* this epoch is the best so far */
 	bool missed;      /* the log has a line of graphs that were not made */
 };
@@ -95,7 +95,7 @@ static void run_beat(void *ctx)
 
 /* Reads the newest usable checkpoint of the trial's own before that of resume_step, which failed
  * with *last. Each one that fails too has its line: the last failure is in *last, those before it
- * are in the log, newest first. SW_NOT_FOUND: there is none. */
+ * are in the log, newest first. SW_NOT_FOUND: no other is left. */
 static sw_status begin_before(struct run *r, struct sw_net *net, struct sw_err *last,
 			      uint64_t *epoch)
 {
@@ -297,7 +297,9 @@ static bool on_epoch(void *ctx, const struct sw_epoch *e)
 	struct sw_jw w;
 	bool kept, on;
 
+	/* Before the checkpoint, which holds the best weights, too. */
 	note_best(r, e, list, n);
+	/* Without the time that its file takes. */
 	r->took_us = sw_clock_mono_us() - r->epoch_us;
 	kept = checkpoint_wanted(r, e) && keep_checkpoint(r, e);
 	r->epoch = e->epoch;
@@ -408,6 +410,8 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 	sw_status rc;
 
 	sw_beat_to(run_beat, &r, SW_BEAT_US);
+	/* Before the ranks start: their pools and OpenBLAS's threads are set for all of them at
+	 * once. */
 	sw_runner_share(runner, job->ranks > 1 ? (unsigned)job->ranks : 1);
 	rc = prepare_trial(&r, &why);
 	hooks.comm = sw_ranks_comm(r.ranks);

@@ -220,6 +220,7 @@ static void lanes_free(struct lanes *all)
 	for (unsigned i = 0; all->lane && i < all->config->lanes; i++)
 		if (&all->lane[i].runner != all->opened)
 			sw_runner_close(&all->lane[i].runner, all->opened);
+	/* The last: the others borrow its cache. */
 	if (all->opened)
 		sw_runner_close(all->opened, NULL);
 	free(all->lane);
@@ -230,6 +231,7 @@ static int run_threads(struct lanes *all)
 {
 	unsigned made = 0;
 
+	/* Held while threads are made: none counts down before all are counted. */
 	pthread_mutex_lock(&all->lock);
 	for (; made < all->config->lanes; made++) {
 		if (pthread_create(&all->lane[made].thread, NULL, lane_main, &all->lane[made]) != 0)

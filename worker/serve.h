@@ -24,7 +24,7 @@ struct sw_serve {
 	struct sw_session_config link;
 	unsigned lanes;     /* at least 1 */
 	const char *device; /* as kernels/backend.h takes it */
-	const char *name; /* what people call it; of several lanes the first one's; NULL: device */
+	const char *name; /* people's name of it, of several lanes the first one's; NULL: device */
 	unsigned cores;   /* that a CPU may use */
 	size_t memory;    /* bytes of all lanes' trials together; 0: no cap */
 	int wake;         /* the other end of its pipe: written to when all must */

@@ -32,12 +32,15 @@ void sw_answers_send(struct sw_answers *a, int fd)
 	while (a->n > 0) {
 		const ssize_t n = send(fd, a->text, a->n, MSG_NOSIGNAL | MSG_DONTWAIT);
 
+		/* The program has closed its end: nobody reads an answer. */
 		if (n < 0 && errno != EAGAIN && errno != EINTR)
 			a->n = a->counted = 0;
 		if (n <= 0)
 			return; /* the socket is full: poll(2) says when it takes more */
 		a->n -= (size_t)n;
 		memmove(a->text, a->text + n, a->n);
+		/* Room has come free: answers that were only counted are all alike, and follow in
+		 * their number. */
 		while (a->counted > 0 && add_text(a, SW_ANSWERS_GOON))
 			a->counted--;
 	}

@@ -30,6 +30,7 @@ sw_status sw_asked_open(struct sw_asked *a, struct sw_err *err)
 	if (j->trial_dir && !sw_tree_make(j->trial_dir))
 		sw_session_log(a->session, "SWEEPD_TRIAL_DIR cannot be made: %s", strerror(errno));
 	(void)snprintf(a->mark, sizeof a->mark, "SWEEPD_COOKIE=%s", j->cookie);
+	/* A copy, which halving after a want of memory may change. */
 	a->params = cJSON_Duplicate(j->params, true);
 	return a->params ? SW_OK : sw_err_set(err, SW_NOMEM, "no memory for a program");
 }
@@ -44,6 +45,7 @@ static void json_path(const struct sw_asked *a, char path[PATH_MAX])
 
 static sw_status write_file(const char *path, const char *text, struct sw_err *err)
 {
+	/* Never through a link, and for this user alone: parameters may be secrets. */
 	const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
 	FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
 	bool good = f && fputs(text, f) >= 0;
@@ -198,12 +200,16 @@ static sw_status start_words(struct sw_asked *a, struct sw_program *p, bool firs
 	char file[PATH_MAX];
 	sw_status rc = SW_OK;
 
+	/* Before a launcher is asked, so that both ways of a start say the same of a command that
+	 * is not there. */
 	if (!argv[0] || !sw_program_find(argv[0], of.path, file, sizeof file))
 		return sw_err_set(err, SW_NOT_FOUND,
 				  "cannot start %.200s: it is in no folder of PATH",
 				  argv[0] ? argv[0] : "nothing");
 	if (first)
 		log_start(a, argv);
+	/* A launcher that is asked hears the session meanwhile: the trial may have been dropped by
+	 * then. */
 	if (!start_warm(a, p, first, &of))
 		rc = sw_session_may_begin(a->session)
 			     ? sw_program_start(p, file, argv, e->list, of.cwd, of.mask, a->mark,
@@ -223,6 +229,7 @@ static sw_status start_rank(struct sw_asked *a, struct sw_program *p, bool first
 {
 	const char *path = sw_environment_get(e, "PATH");
 	char json[PATH_MAX], found[PATH_MAX], **argv = NULL;
+	/* Many machines have no `python` in PATH: then ${interpreter} is python3. */
 	const bool python = sw_program_find("python", path ? path : DEF_PATH, found, sizeof found);
 	const struct sw_command_values values = {.params = a->params,
 						 .program = a->job->program,

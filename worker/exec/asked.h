@@ -1,6 +1,6 @@
 /*
- * worker/exec/asked.h — what a trial's program is started from: the job, where it runs, its
- * parameters and its folder.
+ * worker/exec/asked.h — starts a trial's program from its job, its site, its parameters and its
+ * folder.
  *
  * Memory   Borrows site, session and job.
  */

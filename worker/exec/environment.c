@@ -54,6 +54,7 @@ void sw_environment_set(struct sw_environment *e, const char *name, const char *
 {
 	const char *old = sw_environment_get(e, name);
 
+	/* By address: old points into the entry that is sought. */
 	for (size_t i = 0; old && i < e->n; i++)
 		if (old > e->list[i] && old <= e->list[i] + strlen(e->list[i])) {
 			free(e->list[i]);
@@ -195,6 +196,7 @@ void sw_environment_make(struct sw_environment *e, const struct sw_job *job,
 		add_variable(e, OURS "RESUME", folder->resume);
 	if (folder->step)
 		add_number(e, OURS "RESUME_STEP", folder->step);
+	/* The user's own, but not with the names by which a program finds its daemon. */
 	for (const cJSON *v = env ? env->child : NULL; v; v = v->next)
 		if (cJSON_IsString(v) && strncmp(v->string, OURS, strlen(OURS)) != 0)
 			add_variable(e, v->string, v->valuestring);

@@ -1,7 +1,7 @@
 /*
- * worker/exec/environment.h — what a trial's program sees in its environment: sweepd's own
+ * worker/exec/environment.h — makes the environment of a trial's program: sweepd's own
  * variables, the spec's run.env, its devices, then what came with its submission (job->env_file),
- * or, where nothing did, what its worker sees. Of two with one name the first counts.
+ * or, if nothing did, its worker's own. Of two with one name the first counts.
  *
  * Errors   A failure latches in `failed`; nothing is NULL before sw_environment_fini().
  */
@@ -28,11 +28,11 @@ struct sw_environment {
 	char **list; /* "NAME=value", owned; list[n] is NULL */
 	size_t n, cap;
 	bool failed; /* no memory */
-	bool unread; /* what came with its submission is damaged */
+	bool unread; /* the file that came with its submission is damaged */
 };
 
-/* The path of the file with the parameters that wandb reads, for whoever starts the program to
- * write: WANDB_SWEEP_PARAM_PATH, unless run.env has another. */
+/* The path of the file with the parameters that wandb reads; the caller writes it before the
+ * program starts: WANDB_SWEEP_PARAM_PATH, unless run.env has another. */
 void sw_environment_yaml(const struct sw_job *job, char path[PATH_MAX]);
 
 /* The folder in which the program runs: run.cwd, or its own. */

@@ -54,6 +54,7 @@ static void end_run(struct trial *t, int64_t patience_us)
 /* Starts a run of the program: the first of the attempt, or another one. */
 static sw_status start(struct trial *t, struct sw_err *err)
 {
+	/* The lines and ends of an earlier run of the same attempt are not this one's. */
 	sw_ranks_reset(&t->ranks);
 	sw_reports_begin(&t->reports);
 	const sw_status rc = sw_asked_start(&t->asked, &t->ranks, err);
@@ -103,6 +104,7 @@ static void count_processes(struct trial *t, int64_t now_us)
 	if (most >= NO_LIMIT || now_us - t->counted_us < COUNT_US)
 		return; /* a look at /proc costs: once a second, and only for a spec that asks */
 	t->counted_us = now_us;
+	/* Signal 0 counts without sending one. */
 	if ((double)sw_program_signal(&t->ranks.v[0].program, SW_PROGRAM_ALL, 0, NULL) > most)
 		t->overdue = &processes;
 }
@@ -134,6 +136,7 @@ static bool was_ended_with_worker(struct trial *t)
 	const struct sw_program *p = &t->ranks.v[t->ranks.failed].program;
 	const int64_t until_us = sw_clock_mono_us() + TOLD_US;
 
+	/* Only an end that nothing here has caused is a riddle. */
 	if (!t->asked.going || t->overdue || t->reports.saving || !ended_badly(&t->ranks))
 		return false;
 	while ((p->signal == SIGTERM || p->code == 128 + SIGTERM) && sw_session_leaving(s) == 0 &&
@@ -154,7 +157,7 @@ static void run(struct trial *t)
 	       !sw_program_has_ended(p) && (ms = left_ms(t)) > 0 &&
 	       !(t->leaves = sw_session_leaving(t->asked.session) > 0))
 		sw_pump_once(&t->reports, ms < LOOK_MS ? ms : LOOK_MS);
-	/* what it wrote before its end counts, and says whether it waits for an answer */
+	/* its last lines count, and say whether it waits for an answer */
 	if (p->ended)
 		sw_pump_drain(&t->reports);
 	t->leaves = t->leaves || was_ended_with_worker(t);
@@ -256,6 +259,8 @@ static void conclude(struct trial *t, const struct sw_err *err)
 	const bool tells = open && !*why;
 	bool ended;
 
+	/* Its parameter files first: the program has ended, and what follows may wait for the
+	 * daemon. */
 	sw_asked_close(&t->asked);
 	if (t->leaves && !*why)
 		why = sw_session_leaving_why(s);
@@ -280,6 +285,8 @@ static void conclude(struct trial *t, const struct sw_err *err)
 		(void)rmdir(t->asked.job->trial_dir); /* most are empty */
 	if (!sw_folder_close(folder, !ended))
 		sw_session_log(s, "SWEEPD_CHECKPOINT_DIR cannot be deleted: %s", strerror(errno));
+	/* After the folder: the daemon may give the trial to another worker at once, which then
+	 * finds it as it is. */
 	if (tells && err->code == SW_BUSY) /* the machine's trouble, which passes */
 		sw_session_refuse(s, err->msg);
 	else
@@ -304,6 +311,8 @@ void sw_exec_job(const struct sw_site *site, struct sw_session *s, const struct 
 	t->asked = (struct sw_asked){.site = site, .session = s, .job = job, .going = true};
 	t->reports.asked = &t->asked;
 	t->reports.ranks = &t->ranks;
+	/* The daemon has the steps up to resume_step: repeated, they are answered, and not reported
+	 * again. */
 	t->reports.told = t->reports.repeat_to = job->resume_step;
 	t->started_us = sw_clock_mono_us();
 	sw_beat_to(session_beat, s, SW_BEAT_US); /* for what syncs and removes folders */
@@ -317,6 +326,7 @@ void sw_exec_job(const struct sw_site *site, struct sw_session *s, const struct 
 			again = (t->reports.saving ? goes_on(t) : !t->leaves && tries_less(t)) &&
 				!t->overdue && !t->leaves;
 		}
+	/* Before the end is told: the last answer may be another end. */
 	(void)sw_session_settle(t->asked.session);
 	conclude(t, &err);
 	sw_beat_to(NULL, NULL, 0);

@@ -44,9 +44,11 @@ static bool is_written(int fd)
 {
 	struct statfs fs;
 
-	/* who opens it in between would send the worker SIGIO, which ends it */
+	/* the lease of a file that somebody opens in between would send SIGIO, which ends the
+	 * worker */
 	if (fcntl(fd, F_SETSIG, SIGURG) != 0)
 		return false;
+	/* Taken and given back: it was only a question. */
 	if (fcntl(fd, F_SETLEASE, F_RDLCK) == 0)
 		return fcntl(fd, F_SETLEASE, F_UNLCK) < 0; /* never */
 	return errno == EAGAIN && fstatfs(fd, &fs) == 0 && fs.f_type != NFS_SUPER_MAGIC &&
@@ -71,11 +73,14 @@ static bool sync_one(int at, const char *name, bool folder, void *arg)
 	if (s != NULL && !folder && is_written(fd))
 		(void)snprintf(s->is_open, NAME_MAX + 1, "%s", name);
 	if (!folder)
+		/* Of many files writing is only begun here: sync_around() waits for all of them at
+		 * once. */
 		write_out(fd, each ? SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
 					      SYNC_FILE_RANGE_WAIT_AFTER
 				   : SYNC_FILE_RANGE_WRITE);
 	if (each)
 		good = fsync(fd) == 0 || errno == EINVAL; /* EINVAL: a pipe or the like */
+	/* close() may set another one, and the caller's line is made of this. */
 	const int code = errno;
 
 	close(fd);
@@ -110,6 +115,7 @@ static bool sync_around(const char *path)
 	else
 		do {
 			sw_beat();
+			/* pthread_timedjoin_np() knows no other clock. */
 			(void)clock_gettime(CLOCK_REALTIME, &until);
 			until.tv_sec++;
 		} while (pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT);
@@ -165,11 +171,14 @@ static void take_left(const struct sw_folder *l, uint64_t attempt, const char *r
 {
 	char path[PATH_MAX];
 
+	/* From the newest attempt down. */
 	for (bool taken = !wanted; attempt-- > 1;) {
 		working_path(l, attempt, path);
 		if (access(path, F_OK) != 0)
 			continue; /* that attempt left none, or a later one took it */
 		if (!taken && !is_empty(path)) {
+			/* A rename takes the place of an empty folder alone. A kill between the two
+			 * loses the older state, never the newer. */
 			(void)remove_all(resume);
 			taken = rename(path, resume) == 0;
 		}
@@ -223,6 +232,7 @@ sw_status sw_folder_keep(struct sw_folder *l, uint64_t step, struct sw_err *err)
 
 	sw_checkpoint_path(to, sizeof to, l->dir, l->trial, step);
 	l->is_open[0] = '\0';
+	/* All of its bytes first: from the rename on its name says that they are there. */
 	if (!sync_all(l))
 		return fail(err, l->path, "it cannot be synced");
 	/* An earlier attempt may have kept this step and been lost before it reported it. The
@@ -238,6 +248,8 @@ sw_status sw_folder_keep(struct sw_folder *l, uint64_t step, struct sw_err *err)
 		return fail(err, to, "no checkpoint");
 	if (rename(next, l->path) != 0)
 		(void)fail(err, l->path, "no folder for checkpoints");
+	/* Both names, the checkpoint's and the next folder's, are on the disk before the report is
+	 * sent. */
 	if (!sync_one(AT_FDCWD, l->dir, true, NULL))
 		return fail(err, to, "its folder cannot be synced");
 	/* a program that is started again goes on from here */

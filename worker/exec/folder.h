@@ -21,8 +21,8 @@
 struct sw_folder {
 	const char *dir; /* NULL: the trial has none */
 	uint64_t trial;
-	char path[PATH_MAX];   /* the working folder; "": there is none */
-	char resume[PATH_MAX]; /* what the program goes on from; "": from scratch */
+	char path[PATH_MAX];   /* the working folder; "": it has none */
+	char resume[PATH_MAX]; /* the program goes on from here; "": from scratch */
 	uint64_t step;         /* after which that goes on; 0: unknown */
 	char is_open[NAME_MAX +
 		     1]; /* a file that was open for writing when it was kept; "": none */
@@ -36,9 +36,9 @@ SW_NODISCARD sw_status sw_folder_open(struct sw_folder *l, const struct sw_job *
 /* Is there nothing in the working folder, or none? */
 bool sw_folder_is_empty(const struct sw_folder *l);
 
-/* Makes the working folder the checkpoint of a step, and a new one that is empty. What this attempt
- * began from before is needed no more: a program that is started again goes on from here. SW_OK:
- * all of it is on the disk. Beats while it syncs (base/beat.h). */
+/* Makes the working folder the checkpoint of a step, and a new one that is empty. A program that is
+ * started again goes on from here, and not from where this attempt began. SW_OK: all of it is on
+ * the disk. Beats while it syncs (base/beat.h). */
 SW_NODISCARD sw_status sw_folder_keep(struct sw_folder *l, uint64_t step, struct sw_err *err);
 
 /* for_next: the folders stay, for the next attempt. Else they are removed; false: they could not

@@ -21,8 +21,8 @@
 extern const char sw_launcher_py[];
 extern const unsigned long sw_launcher_py_len;
 
-/* What the interpreter is told: its program comes by the socket, so that `ps` shows the script's
- * name and no program text. It reads no byte more: the next is an order. */
+/* Told to the interpreter: its program comes by the socket, so that `ps` shows the script's name
+ * and no program text. It reads no byte more: the next is an order. */
 #define BOOT                                                                                       \
 	"import os\ns = b''\nwhile len(s) < %lu:\n    s += os.read(3, %lu - len(s)) or "           \
 	"os._exit(1)\nexec(compile(s, '<sweepd>', 'exec'))"
@@ -50,6 +50,7 @@ static void end_process(struct sw_launcher *l)
 		return; /* none was started, or it has been ended */
 	/* it is not reaped before: the number is still its session's */
 	(void)kill(-l->program.pid, SIGKILL);
+	/* Waited for, so that its memory is free before the next one takes some. */
 	(void)poll(&ended, 1, END_MS);
 	(void)sw_program_has_ended(&l->program);
 	sw_program_close(&l->program);
@@ -74,7 +75,7 @@ static bool is_dead(const struct sw_launcher *l)
 	return l->program.pid != 0 && poll(&ended, 1, 0) > 0;
 }
 
-/* Bytes of memory that it has now; 0: there is none. */
+/* Reads the bytes of memory that it has now; 0: it does not run. */
 static uint64_t bytes_of(const struct sw_launcher *l)
 {
 	char path[64];
@@ -118,7 +119,8 @@ struct python {
 	char *const *script; /* and its arguments */
 };
 
-/* false: it is none, and why it must start cold, if somebody may wonder. */
+/* Reads a command of that form. false: it has another; *why says why it must start cold, if a user
+ * may wonder. */
 static bool read_command(struct python *out, char *const *argv, char *why)
 {
 	const char *name, *end;
@@ -182,6 +184,8 @@ static int make_order(char *const *script, const struct sw_launch *of)
 		add_word(&b, *w);
 	for (char *const *e = of->env; *e; e++)
 		add_word(&b, *e);
+	/* A file, not bytes of the socket: an environment may be more than a socket takes at
+	 * once. */
 	fd = b.failed == SW_OK ? sw_process_input(b.data, b.len) : -1;
 	sw_buf_fini(&b);
 	return fd;
@@ -205,6 +209,7 @@ static bool spawn_launcher(struct sw_launcher *l, const char *file, const struct
 	    SW_OK)
 		return false;
 	sw_program_keep(&l->program);
+	/* In one piece: a fresh socket takes it whole, or it is no use. */
 	if (send(l->program.metrics, sw_launcher_py, len, MSG_NOSIGNAL) == (ssize_t)len)
 		return true;
 	end_process(l);
@@ -224,6 +229,8 @@ static struct sw_launcher *choose(struct sw_launchers *all, struct sw_buf *key)
 		if (l->asked_us < oldest->asked_us)
 			oldest = l;
 	}
+	/* Its programs run on: they are the worker's children, and no longer need what forked
+	 * them. */
 	close_one(oldest);
 	init_one(oldest);
 	oldest->key = *key;
@@ -242,6 +249,8 @@ static struct sw_launcher *prepare(struct sw_launchers *all, const struct python
 	if (!sw_program_find(python->word, of->path, file, sizeof file))
 		return NULL; /* the cold start says so */
 	sw_buf_init(&key, KEY_MAX);
+	/* All that decides what is imported, and how: two trials share a launcher if none of these
+	 * differs. */
 	add_word(&key, file);
 	add_word(&key, python->unbuffered ? "-u" : "");
 	add_word(&key, python->word);
@@ -300,8 +309,8 @@ static bool hear(const struct sw_launcher *l, const struct sw_program *p,
 		(void)snprintf(line, SW_LAUNCHER_WHY, "its launcher did not answer in time");
 		return false;
 	}
-	/* The spare's word counts first. With a launcher that dies goes an order that nobody has
-	 * taken, and so the other end of the program's socket: then both have ended. */
+	/* The spare's word counts first. A dying launcher drops orders that no spare has taken, and
+	 * closes their sockets: then launcher and program have both ended. */
 	ssize_t n = fds[0].revents ? read(fds[0].fd, line, SW_LAUNCHER_WHY - 1) : 0;
 	const bool spare = n > 0 || fds[1].revents == 0;
 
@@ -323,6 +332,8 @@ static bool try_once(struct sw_launcher *l, struct sw_program *p, const struct s
 	*word = '\0';
 	if (!sw_program_open(p, theirs))
 		return false;
+	/* The order goes with its descriptors, so that a spare that takes it has all that it needs;
+	 * ours are closed at once, or an end would not be seen. */
 	const bool sent = send_order(l, order, theirs);
 
 	for (size_t i = 0; i < 3; i++)
@@ -359,6 +370,7 @@ bool sw_launchers_start(struct sw_launchers *all, struct sw_program *p, const st
 	*why = '\0';
 	if (!read_command(&python, of->argv, why))
 		return false; /* no script, or one that must start cold */
+	/* One for all tries: spares read it from its begin, wherever another one stopped. */
 	order = make_order(python.script, of);
 	for (int i = 0; i < TRIES && order >= 0 && !started && !*why &&
 			sw_session_may_begin(of->session) && (l = prepare(all, &python, of));

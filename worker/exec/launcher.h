@@ -32,7 +32,7 @@
 struct sw_launcher {
 	struct sw_program program; /* pid 0: none */
 	char mark[80];             /* its processes' own */
-	struct sw_buf key;         /* what it is for: the words of its start */
+	struct sw_buf key;         /* the words of its start, by which it is found */
 	char why[SW_LAUNCHER_WHY]; /* why programs of this key start cold; "": they do not */
 	int64_t asked_us;          /* when a program was asked for last */
 };
@@ -43,12 +43,12 @@ struct sw_launchers {
 	uint64_t told; /* the memory that the daemon knows of */
 };
 
-/* What a program is started from, all of it borrowed: as sw_program_start() takes it. */
+/* The start of a program, all of it borrowed: as sw_program_start() takes it. */
 struct sw_launch {
 	char *const *argv, *const *env;
 	const char *path; /* of env */
 	const char *cwd, *mark;
-	const char *from; /* where the launcher runs: cwd, if all trials have the same */
+	const char *from; /* the launcher's folder: cwd, if all trials have the same */
 	int mask;
 	struct sw_session *session; /* heard while it waits */
 	int64_t until_us;           /* and until when it does */

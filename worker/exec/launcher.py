@@ -78,7 +78,7 @@ def head(source):
         elif isinstance(node, ast.ImportFrom) and not node.level:
             names = [node.module]
         elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            continue  # what the file says of itself
+            continue  # the docstring of the file
         elif isinstance(node, ast.Try):
             nodes[:0] = node.body  # try: import a package, which may not be installed
             continue
@@ -97,7 +97,7 @@ def write_all(fd, data):
 
 
 def show_as(words, environment):
-    """What /proc, and so `ps`, shows of this process, in place of what it was started with: lists of bytes."""
+    """Makes /proc, and so `ps`, show these instead of what this process was started with: lists of bytes."""
     words, environment = (b"\0".join([*part, b""]) for part in (words, environment))
     text = ctypes.create_string_buffer(words + environment)
     with open("/proc/self/stat", "rb") as file:
@@ -123,7 +123,7 @@ def users_folders():
 
 
 def caller():
-    """The file of whoever calls what calls this, through os.environ's methods, abspath() and the like or not."""
+    """The file of the caller's caller, through os.environ's methods, abspath() and the like or not."""
     frame = sys._getframe(2)
     while frame.f_globals.get("__name__") in ("os", "collections.abc", "posixpath"):
         frame = frame.f_back
@@ -147,7 +147,7 @@ class Hearing:
         return self.pids[-1][0]
 
     def getcwd(self):
-        if "-packages/" in caller():  # what the standard library makes of it freshen() mends
+        if "-packages/" in caller():  # the standard library's own use of it is mended by freshen()
             self.asked.setdefault("os.getcwd()", self.module)
         return self.cwd()
 
@@ -165,7 +165,7 @@ class Hearing:
         words, sys.argv, os.getpid, os.getcwd = sys.argv, self.words, self.pid, self.cwd
         alone = object()
         held = sys.getrefcount(alone)  # 2; from Python 3.14 on 1
-        if sys.getrefcount(words) > held:  # somebody has kept it
+        if sys.getrefcount(words) > held:  # a package has kept it
             self.asked.setdefault("sys.argv", "a package")
         for pid, module, file in self.pids:
             if sys.getrefcount(pid) > held + 1 and pid > 256 and not file.endswith(AWARE):  # it is an object of its own
@@ -194,7 +194,7 @@ class Launcher:
         self.spares = set()  # a pipe of each, which closes when it takes an order or ends
         self.learned, self.printed, self.changes = False, None, {}
         for fd in 1, 2:
-            os.dup2(os.memfd_create("import"), fd)  # what packages print while they are imported
+            os.dup2(os.memfd_create("import"), fd)  # the output of packages while they are imported
         self.descriptors = descriptors()
         if not getattr(sys.flags, "safe_path", False):
             sys.path.insert(0, os.path.dirname(os.path.realpath(script)))
@@ -207,7 +207,7 @@ class Launcher:
             self.load([])  # the script itself says what is wrong
 
     def load_late(self, names):
-        """What a script loads later: so is what that changes in the environment."""
+        """Loads what a script loads later, without the changes to the environment that come with it."""
         before = dict(os.environb)
         for name in [name for name in self.load(names) if not name.startswith(AGAIN)]:
             self.wrong = f"a package that the script loads late sets {os.fsdecode(name)} when it is imported"
@@ -238,7 +238,7 @@ class Launcher:
         return unlike(before, os.environb)
 
     def find_wrong(self, files):
-        """What a fork would not take along rightly, or None."""
+        """Says what a fork would not take along rightly, or None."""
         for name, file in files.items():
             if isinstance(file, str) and not installed(file):
                 return f"a package loads {name}, which is not installed: {file}"
@@ -308,7 +308,7 @@ class Launcher:
                 os.close(its)
             self.spares.update(ours for ours, _ in pipes)
             failed = os.waitpid(between, 0)[1] >> 8
-            if failed:  # what was not forked has closed its pipe
+            if failed:  # the pipe of each that was not forked is closed
                 raise OSError(failed, os.strerror(failed))
             return False
         me = os.getpid()
@@ -365,7 +365,7 @@ class Launcher:
         os.environb.update(pair for pair in {**environment, **self.changes}.items() if pair[1] is not None)
 
     def find_unlike(self, words, environment):
-        """Why the program would not meet what it meets cold, or None."""
+        """Says why the program would not meet what it meets cold, or None."""
         if b"\0" in self.source:
             return "its script has a NUL byte"
         own = {"os.getpid()", *["sys.argv"] * (len(words) > 1), *["os.getcwd()"] * (os.getcwd() != self.cwd)}
@@ -379,7 +379,7 @@ class Launcher:
                     return f"{spec.origin} has the name of a module that is loaded"
 
     def freshen(self):
-        """What would be the same in all children; `random` sees to that itself."""
+        """Makes anew what would be the same in all children; `random` sees to that itself."""
         if "numpy.random" in sys.modules:
             sys.modules["numpy.random"].seed()
         if "logging" in sys.modules:  # its records count from there
@@ -443,7 +443,7 @@ class Launcher:
             os._exit(self.status)
 
     def watch_environment(self):
-        """What a script loads after it has changed the environment may depend on that: it is not learned."""
+        """A module that is loaded after the script has changed the environment may depend on that: it is not learned."""
         self.before = None
 
         def hear(event, words):

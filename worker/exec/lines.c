@@ -32,6 +32,7 @@ static void take_line(struct sw_lines *l, size_t to, size_t next, char **line, s
 	while (to > l->from && l->data[to - 1] == '\r')
 		to--;
 	back = memrchr(l->data + l->from, '\r', to - l->from);
+	/* A terminal would show what stands behind the last carriage return. */
 	if (back)
 		l->from = (size_t)(back - l->data) + 1;
 	l->data[to] = '\0';
@@ -77,6 +78,8 @@ static bool make_room(struct sw_lines *l)
 bool sw_lines_next(struct sw_lines *l, char **line, size_t *len)
 {
 	for (;;) {
+		/* Behind an object that a carriage return ended: a newline, or more of them, belong
+		 * to it. */
 		while (l->returned && l->from < l->n) {
 			l->returned = l->data[l->from] == '\r';
 			l->from += l->returned || l->data[l->from] == '\n';

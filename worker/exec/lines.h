@@ -32,8 +32,8 @@ void sw_lines_init(struct sw_lines *l);
 /* Reads once what a descriptor that does not block has, if there is room. false: nothing came. */
 bool sw_lines_read(struct sw_lines *l, int fd);
 
-/* The next line, without its end, and a NUL behind it; once nothing more comes, also one without an
- * end. false: there is none yet, and there is room. */
+/* Gives the next line, without its end, and a NUL behind it; once nothing more comes, also one
+ * without an end. false: there is none yet, and there is room. */
 bool sw_lines_next(struct sw_lines *l, char **line, size_t *len);
 
 #endif

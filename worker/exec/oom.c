@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where the words of CUDA, PyTorch, JAX and TensorFlow, cuBLAS, cuDNN, C++ and the C library end in
- * the line; NULL: it has none. */
+/* Finds the end of the words that CUDA, PyTorch, JAX and TensorFlow, cuBLAS, cuDNN, C++ and the C
+ * library say of it; NULL: the line has none of them. */
 static const char *after_words(const char *line)
 {
 	static const char *const words[] = {
@@ -49,6 +49,8 @@ uint64_t sw_oom_kills(const char *vmstat)
 	unsigned long long n = 0;
 	char line[128];
 
+	/* A kernel without this line counts no kills: then none is found to have been one of
+	 * memory. */
 	while (f && fgets(line, sizeof line, f))
 		(void)sscanf(line, "oom_kill %llu", &n);
 	if (f)
@@ -61,7 +63,7 @@ bool sw_oom_halve(cJSON *params, const char *name, double *now)
 	cJSON *v = cJSON_GetObjectItemCaseSensitive(params, name);
 
 	if (!cJSON_IsNumber(v) || v->valuedouble / 2 < 1)
-		return false; /* a batch of less than one row is none */
+		return false; /* a batch has at least one row */
 	*now = sw_json_is_integer(v) ? floor(v->valuedouble / 2) : v->valuedouble / 2;
 	cJSON_SetNumberValue(v, *now);
 	return true;

@@ -34,6 +34,7 @@ static void open_file(struct sw_output *o)
 {
 	struct stat st;
 
+	/* Appended: an earlier attempt's lines stay. */
 	o->fd = open(o->path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	o->size = o->fd >= 0 && fstat(o->fd, &st) == 0 ? st.st_size : 0;
 }
@@ -45,6 +46,7 @@ void sw_output_line(struct sw_output *o, const char *who, const char *line, size
 
 	if (o->fd < 0)
 		open_file(o);
+	/* One older file is kept: the last SW_OUTPUT_MAX bytes are there at any time. */
 	if (o->fd >= 0 && o->size > 0 && o->size + (off_t)whole > SW_OUTPUT_MAX &&
 	    (size_t)snprintf(old, sizeof old, "%s.1", o->path) < sizeof old &&
 	    rename(o->path, old) == 0) {
@@ -52,7 +54,7 @@ void sw_output_line(struct sw_output *o, const char *who, const char *line, size
 		open_file(o);
 	}
 	o->size += (off_t)whole;
-	/* lines gather until the reader has no more of them: one write(2) for many */
+	/* lines gather until the reader has given all that it has: one write(2) for many */
 	if (o->n + whole > sizeof o->gathered)
 		sw_output_flush(o);
 	memcpy(o->gathered + o->n, who, before);

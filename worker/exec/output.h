@@ -1,5 +1,5 @@
 /*
- * worker/exec/output.h — what a trial's program prints, in a file of bounded size: at
+ * worker/exec/output.h — keeps a program's output in a file of bounded size: at
  * SW_OUTPUT_MAX bytes it becomes `<path>.1` in place of an older one, and a new file begins.
  *
  * Errors   A line that cannot be written (a full disk, no folder) is lost; the trial goes on.

@@ -1,7 +1,7 @@
 /*
- * worker/exec/printed.h — what a program printed in place of the metric, for one that ends without
- * a report of it: the first line that was nearly one and what is wrong there, or else the names of
- * its numbers.
+ * worker/exec/printed.h — remembers what a program printed in place of the metric, for one that
+ * ends without a report of it: the first line that was nearly one and what is wrong there, or else
+ * the names of its numbers.
  *
  * Memory   The struct is the caller's, zeroed at first; nothing is allocated.
  */
@@ -14,7 +14,7 @@
 struct sw_printed {
 	char names[6][65]; /* whole, as a report has them */
 	size_t n;
-	char odd[SW_WORDS_MAX]; /* "line 3: why"; "": there was none */
+	char odd[SW_WORDS_MAX]; /* "line 3: why"; "": no line was odd */
 	bool sure;              /* it has the metric's name */
 };
 
@@ -25,7 +25,7 @@ void sw_printed_text(struct sw_printed *p, const char *line);
 /* A line that is no report, and why. sure: it has the metric's name. The first counts, of those
  * with the name if there are any. */
 void sw_printed_odd(struct sw_printed *p, uint64_t line, const char *why, bool sure);
-/* What to say of a program that ended well. Returns out. */
+/* Says why a program that ended well has no metric. Returns out. */
 const char *sw_printed_say(const struct sw_printed *p, const char *metric, char out[SW_WORDS_MAX]);
 
 #endif

@@ -69,6 +69,7 @@ bool sw_program_open(struct sw_program *p, int theirs[3])
 {
 	/* [1] is the program's end */
 	int metrics[2] = {-1, -1}, out[2] = {-1, -1}, err[2] = {-1, -1};
+	/* Close-on-exec: a program that another lane starts meanwhile must not hold these open. */
 	const bool good = socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, metrics) == 0 &&
 			  pipe2(out, O_CLOEXEC) == 0 && pipe2(err, O_CLOEXEC) == 0 &&
 			  fcntl(metrics[0], F_SETFL, O_NONBLOCK) == 0 &&
@@ -115,6 +116,7 @@ static int spawn(pid_t *pid, const char *file, char *const argv[], char *const e
 	if (code != 0)
 		return code;
 	(void)posix_spawnattr_init(&attr); /* it cannot fail */
+	/* In this order: the ends are in their places before all above them is closed. */
 	if (posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0) |
 	    posix_spawn_file_actions_adddup2(&actions, ends[0], STDOUT_FILENO) |
 	    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO) |
@@ -159,7 +161,7 @@ static int spawn_marked(struct sw_program *p, const char *file, char *const argv
 	const struct rlimit marked = {.rlim_cur = sw_process_mark(mark), .rlim_max = own.rlim_max};
 
 	p->marked = set && setrlimit(RLIMIT_LOCKS, &marked) == 0;
-	(void)unshare(CLONE_FS); /* where it is forbidden the others have it for a moment, too */
+	(void)unshare(CLONE_FS); /* if it is forbidden the others have it for a moment, too */
 	const mode_t old = mask >= 0 ? umask((mode_t)mask) : 0;
 	const int code = spawn(&p->pid, file, argv, env, cwd, ends);
 	if (mask >= 0)
@@ -250,6 +252,7 @@ bool sw_program_has_ended(struct sw_program *p)
 	siginfo_t info = {0};
 
 	pthread_mutex_lock(&lock);
+	/* With the lock: another lane that goes through the list finds it running, or reaped. */
 	if (!p->ended && waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG) == 0 &&
 	    info.si_pid == p->pid) {
 		p->ended = true;
@@ -285,9 +288,11 @@ void sw_program_reap(void)
 	pthread_mutex_lock(&lock);
 	for (;;) {
 		info.si_pid = 0;
+		/* Looked at first, and left there: one that a lane has listed is that lane's to
+		 * reap. */
 		if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0 ||
 		    find_listed(info.si_pid) ||
-		    getpgid(info.si_pid) == getpgrp()) /* a trainer's rank, its gang's */
+		    getpgid(info.si_pid) == getpgrp()) /* of no program: those lead sessions */
 			break;
 		(void)waitpid(info.si_pid, NULL, WNOHANG);
 	}
@@ -343,6 +348,7 @@ static void find_tree(const struct sw_program *p, enum sw_program_part part,
 	for (size_t i = 0; i < n; i++)
 		mine[i] = is_part(part, &all[i]) && is_root(p, &all[i]);
 	pthread_mutex_unlock(&lock);
+	/* Down from the roots until a round finds nobody new. */
 	while (more) {
 		more = false;
 		for (size_t i = 0; i < n; i++) {
@@ -383,6 +389,7 @@ size_t sw_program_signal(const struct sw_program *p, enum sw_program_part part, 
 	if (mine)
 		find_tree(p, part, all, n, mine);
 	for (size_t i = 0; mine && i < n; i++)
+		/* A zombie has ended: it only waits for its parent, and takes no signal. */
 		mine[i] = mine[i] && all[i].state != 'Z';
 	for (size_t i = 0; sig == SIGKILL && mine && i < n; i++)
 		if (mine[i])

@@ -66,7 +66,7 @@ enum sw_program_part {
 	SW_PROGRAM_TOPS, /* the helpers whose own parent has ended */
 };
 
-/* Who got a SIGTERM: nobody gets two. */
+/* The processes that got a SIGTERM: each gets one. */
 struct sw_told {
 	size_t n;
 	pid_t pid[256];

@@ -63,6 +63,7 @@ void sw_pump_drain(struct sw_reports *r)
 	bool more = true;
 
 	for (int i = 0; more && i < DRAIN_READS; i++) {
+		/* Lines are taken between two reads, or the rooms for them would fill up. */
 		more = sw_ranks_read(r->ranks);
 		sw_reports_take(r);
 	}
@@ -101,6 +102,8 @@ static void end_ranks(struct sw_reports *r, int sig, int64_t us)
 	int64_t left;
 
 	(void)sw_ranks_signal(r->ranks, sig);
+	/* Its pipes are read meanwhile: a program that saves may print, and must not wait for
+	 * room. */
 	while (sw_ranks_signal(r->ranks, 0) > 0 && (left = until - sw_clock_mono_us()) > 0)
 		sw_pump_once(r, left < 1000000 ? (int)(left / 1000 + 1) : 1000);
 }
@@ -118,8 +121,8 @@ static int64_t grace_us(const struct sw_asked *a)
 	return us < most_us ? us : most_us;
 }
 
-/* What is left of the grace for helpers: OWN_US at least, but where the worker is to end, too, and
- * what was reported has to be sent before. */
+/* The rest of the grace, for helpers: OWN_US at least, unless the worker is to end, too, and
+ * reports have to be sent before. */
 static int64_t helpers_us(const struct sw_asked *a, int64_t until)
 {
 	const int64_t left_us = until - sw_clock_mono_us();
@@ -129,10 +132,10 @@ static int64_t helpers_us(const struct sw_asked *a, int64_t until)
 	return left_us > OWN_US || ends ? left_us : OWN_US;
 }
 
-/* What a program shares with its helpers is whole while it runs, so that it can save: each gets
- * SIGTERM when its parent has ended, by itself or by SIGKILL at the end of the grace. What leads a
- * session of its own comes last: torch_shm_manager frees memory 2 s after its clients, and ends.
- * true: nothing is left. */
+/* A program may share memory with its helpers, which has to be whole while it saves: each helper
+ * gets SIGTERM when its parent has ended, by itself or by SIGKILL at the end of the grace. Leaders
+ * of sessions of their own come last: torch_shm_manager frees memory 2 s after its clients, and
+ * ends. true: nothing is left. */
 static bool end_in_order(struct sw_reports *r)
 {
 	const struct sw_program *p = &r->ranks->v[0].program;
@@ -160,6 +163,7 @@ void sw_pump_end(struct sw_reports *r, int64_t patience_us, bool has_grace)
 		sw_session_log(
 			r->asked->session, "%zu processes of it cannot be ended",
 			sw_program_signal(&r->ranks->v[0].program, SW_PROGRAM_ALL, SIGKILL, NULL));
+	/* After the end only what lies in the pipes is left. */
 	sw_pump_drain(r);
 	sw_ranks_end_lines(r->ranks); /* also a last line without an end counts now */
 	sw_reports_take(r);

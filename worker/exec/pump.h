@@ -1,5 +1,5 @@
-/* worker/exec/pump.h — what comes from a running program is read and reported, until nothing of the
- * program is left. */
+/* worker/exec/pump.h — reads a running program and reports it, until nothing of the program is
+ * left. */
 #ifndef SW_WORKER_EXEC_PUMP_H
 #define SW_WORKER_EXEC_PUMP_H
 

@@ -33,6 +33,7 @@ void sw_ranks_reset(struct sw_ranks *r)
 {
 	sw_lines_init(&r->metrics);
 	r->failed = 0;
+	/* Before the start, to be compared with what it is after a SIGKILL. */
 	r->kills = sw_oom_kills(SW_OOM_VMSTAT);
 	for (size_t i = 0; i < r->n; i++) {
 		struct sw_rank *k = &r->v[i];
@@ -179,6 +180,7 @@ bool sw_ranks_have_failed(struct sw_ranks *r)
 	for (size_t i = 1; i < r->n && r->failed == 0; i++) {
 		const struct sw_program *p = &r->v[i].program;
 
+		/* Rank 0 is not asked: its end is the program's, which each run waits for. */
 		if (p->ended && (p->code != 0 || p->signal != 0))
 			r->failed = i;
 	}

@@ -51,6 +51,7 @@ static sw_status parse(cJSON **out, const char *line, size_t len, struct sw_err 
 	struct sw_buf b;
 	sw_status rc = sw_json_parse(out, line, len, err);
 
+	/* Only after a failure: most lines are JSON, and are parsed once. */
 	if (rc != SW_PARSE || (!memmem(line, len, "NaN", 3) && !memmem(line, len, "Infinity", 8)))
 		return rc;
 	sw_buf_init(&b, SW_FRAME_MAX / 2);
@@ -91,6 +92,7 @@ static bool read_step(const cJSON *v, uint64_t *out)
 {
 	const double step = cJSON_IsNumber(v) ? v->valuedouble : -1;
 
+	/* Above 2^53 a double no longer tells two steps apart. */
 	*out = step >= 0 && step < 0x1p53 ? (uint64_t)step : 0;
 	return step >= 0 && (double)*out - step >= 0;
 }

@@ -26,9 +26,9 @@ struct sw_reported {
 	struct sw_buf text; /* JSON text of the metrics */
 };
 
-/* Where the object of a printed line begins, and its length: without a byte order mark, colours, a
- * comma at the end, and a bar that tqdm left there without ending its line. NULL: the line begins
- * with something else, which may be a person's. */
+/* Finds the object of a printed line, and its length: without a byte order mark, colours, a comma
+ * at the end, and a bar that tqdm left there without ending its line. NULL: the line begins with
+ * something else, which may be a person's. */
 const char *sw_reported_object(const char *line, size_t *len);
 
 /* metric: the sweep's; NULL: none. The names of its numbers are added to printed, or NULL.

@@ -150,6 +150,7 @@ static void take_new_step(struct sw_reports *r, struct sw_reported *line, uint64
 		sw_buf_init(&line->text, 0);
 		return;
 	}
+	/* The folder is a checkpoint before its report is sent, which promises it. */
 	report_step(r, step, line->text.data, (rest || line->checkpoint) && keep_folder(r, step));
 	/* stdout has no answers; at `until` it is not read on before the decision is known */
 	r->due = socket;
@@ -191,6 +192,7 @@ static void take_step(struct sw_reports *r, struct sw_reported *line, bool socke
 	char why[80];
 
 	r->heard_us = sw_clock_mono_us();
+	/* A step that is repeated counts, too: the daemon has its metric. */
 	r->has_metric |= line->has_metric && (step > r->told || (step > 0 && step <= r->repeat_to));
 	if (*line->left_out && !r->odd_value)
 		sw_session_log(r->asked->session, "reports: %s is left out: it is no number",
@@ -325,6 +327,7 @@ static void take_stdout(struct sw_reports *r)
 
 void sw_reports_take(struct sw_reports *r)
 {
+	/* An answer may let more lines be taken, and these be answered at once. */
 	do {
 		sw_ranks_keep_lines(r->ranks);
 		take_socket(r);

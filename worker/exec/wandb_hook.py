@@ -1,4 +1,4 @@
-"""What a warm program gives to wandb's log() is reported to the worker: install(), before the script runs.
+"""Reports to the worker what a warm program gives to wandb's log(): install(), before the script runs.
 
 A report is a call whose numbers have the sweep's metric (SWEEPD_METRIC; none: every call), with all that was logged
 since the last one: what W&B's hyperband counts. Numbers of a dict within a dict are named "a.b". If the metric was
@@ -64,7 +64,7 @@ def watch(module, reporter):
     @functools.wraps(begin)
     def init(*args, **kwargs):
         run = begin(*args, **kwargs)
-        log, name = run.log, "_finish" if hasattr(run, "_finish") else "finish"  # what finish() and `with` call
+        log, name = run.log, "_finish" if hasattr(run, "_finish") else "finish"  # finish() and `with` call it
         finish = getattr(run, name)
         if hasattr(log, "sweepd"):
             return run  # an earlier one, which init() gives again

@@ -8,7 +8,7 @@
 
 #define TRACEBACK "Traceback (most recent call last):"
 #define TERMINATE "terminate called after throwing" /* C++; what() says more */
-#define AFTER_MAX 50                                /* what was raised longer ago was caught */
+#define AFTER_MAX 50                                /* an exception of longer ago was caught */
 
 /* Copies a line, cut before a character that does not fit, without what colours it. */
 static void copy_plain(char to[SW_WORDS_MAX], const char *line)
@@ -45,6 +45,7 @@ static void take_raised(struct sw_words *w, const char *line)
 	w->after = 0;
 	if (is_of_child(w, line))
 		return;
+	/* An exception raised "from" one of memory is one of memory, whatever it says itself. */
 	w->oom = sw_oom_said(line) || (w->caused && w->oom);
 	w->caused = false;
 	memcpy(w->raised, w->last, sizeof w->raised);

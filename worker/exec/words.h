@@ -1,5 +1,5 @@
 /*
- * worker/exec/words.h — what a program said that tells why it failed: the last line of its stderr.
+ * worker/exec/words.h — finds why a program failed in what it said: the last line of its stderr.
  *
  * Of a Python traceback the line that names the exception counts, though a few come after it:
  * progress bars and loggers write their last lines when the interpreter ends.
@@ -18,7 +18,7 @@ struct sw_words {
 	char last[SW_WORDS_MAX], raised[SW_WORDS_MAX]; /* UTF-8 that a line shows as it is */
 	bool traced;    /* a traceback began, and its exception is not named yet */
 	bool caused;    /* it is raised "from" the one before */
-	bool oom;       /* what was raised last speaks of memory that ran out, or its cause does */
+	bool oom;       /* the last exception speaks of memory that ran out, or its cause does */
 	bool last_oom;  /* the last line ends so */
 	unsigned after; /* lines since that was named */
 };
@@ -30,8 +30,8 @@ bool sw_words_oom(const struct sw_words *w);
 /* The line that says most; "" where nothing came. It lives as long as w. */
 const char *sw_words_say(const struct sw_words *w);
 
-/* The percentage of a progress bar as tqdm draws it ("42%|####"), the last one in n bytes of text;
- * -1: there is none. */
+/* Reads the percentage of a progress bar as tqdm draws it ("42%|####"), the last one in n bytes of
+ * text; -1: there is no bar. */
 int sw_words_percent(const char *text, size_t n);
 
 #endif

@@ -45,6 +45,7 @@ sw_status sw_session_create(struct sw_session **out, const struct sw_session_con
 	s->retry_ms = s->config.retry_ms;
 	s->fd = -1;
 	s->lost_at = sw_clock_mono_us();
+	/* Several signs of life in the time after which the daemon takes a worker for hung. */
 	s->beat_us = sw_silent_us() / 6;
 	sw_frame_init(&s->in);
 	sw_buf_init(&s->out, OUT_MAX);
@@ -130,6 +131,7 @@ static void wait_round_with(struct sw_session *s, struct pollfd *fds, size_t n, 
 {
 	const int64_t beat = s->beat_us / 1000 + 1;
 
+	/* Never longer than until the next sign of life is due. */
 	wait = beat < wait ? beat : wait;
 	if (!s->greeted && since != 0) {
 		const int64_t left = patience_left(s, since);
@@ -174,6 +176,7 @@ bool sw_session_next(struct sw_session *s, const struct sw_job **job)
 	const int64_t since = sw_clock_mono_us();
 
 	*job = NULL;
+	/* The trial before is over: the reply that its job points into is given back. */
 	sw_session_release(s);
 	if (s->leave_us != 0)
 		sw_session_quit(s, SW_SESSION_EXIT, "%s",
@@ -253,6 +256,8 @@ bool sw_session_report(struct sw_session *s, uint64_t step, const char *metrics,
 		sw_jw_kbool(&w, "checkpoint", true);
 	add_left_out(s, &w);
 	sw_jw_obj_end(&w);
+	/* Kept until it is answered: after a lost connection it is sent again, and the daemon knows
+	 * it by its seq. */
 	r = sw_session_report_at(s, s->n);
 	*r = (struct report){.seq = s->seq, .params = sw_buf_take(&params, NULL)};
 	sw_buf_fini(&params);
@@ -283,6 +288,7 @@ static void notify(struct sw_session *s, const char *method, struct sw_buf *para
 	sw_buf_init(&line, LOGS_MAX);
 	if (params->failed == SW_OK) {
 		sw_rpc_write_notification(&line, method, params->data);
+		/* Whole lines alone: half of one would spoil the next. */
 		if (sw_buf_adds(&line, "\n") == SW_OK &&
 		    sw_buf_add(&s->logs, line.data, line.len) != SW_OK)
 			s->logs.failed = SW_OK;
@@ -382,6 +388,7 @@ void sw_session_finish(struct sw_session *s, const char *state, const char *caus
 	const int64_t since = sw_clock_mono_us();
 	char cut[180];
 
+	/* An answer may still stop or refuse the trial, which counts for more than its own end. */
 	while (s->end == SW_SESSION_OPEN && !*s->drop && s->n > 0)
 		wait_round(s, since);
 	/* a report that was refused outweighs how the trial itself ended */
@@ -422,6 +429,7 @@ void sw_session_bye(struct sw_session *s, const char *cause, unsigned rank)
 		sw_jw_kstr(&w, "end", s->leave_told ? "told" : "time");
 	sw_jw_kint(&w, "rank", rank);
 	sw_jw_obj_end(&w);
+	/* Written at once, for no round comes after this; no answer is waited for. */
 	if (params.failed == SW_OK && sw_session_request(s, "worker.bye", params.data) != 0)
 		sw_session_write(s);
 	sw_buf_fini(&params);

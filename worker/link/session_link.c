@@ -24,9 +24,10 @@ static void session_disconnect(struct sw_session *s)
 	if (s->greeted)
 		s->lost_at = sw_clock_mono_us();
 	s->greeted = false;
+	/* Ids of the old connection: no answer to them will come. */
 	s->hello_id = s->next_id = s->tell_id = 0;
 	s->sent = 0;
-	/* what was not answered is sent again from the spool after the next hello */
+	/* reports without an answer are sent again from the spool after the next hello */
 	sw_buf_clear(&s->out);
 	sw_frame_fini(&s->in);
 	sw_frame_init(&s->in);
@@ -135,7 +136,7 @@ void sw_session_write(struct sw_session *s)
 		if (n > 0) {
 			done += (size_t)n;
 		} else if (n == 0 || errno == EAGAIN || errno == EWOULDBLOCK) {
-			break; /* it takes no more now */
+			break; /* it is full for now */
 		} else if (errno != EINTR) {
 			session_disconnect(s);
 			return;
@@ -177,6 +178,7 @@ static void read_socket(struct sw_session *s)
 		sw_session_quit(s, SW_SESSION_BROKEN, "no memory for what the daemon sends");
 		return;
 	}
+	/* Once a round: poll(2) says at once if there is more. */
 	n = recv(s->fd, at, room, 0);
 	if (n > 0)
 		sw_frame_fed(&s->in, (size_t)n);

@@ -24,11 +24,13 @@ static const char *error_text(const cJSON *error)
 
 static bool fenced(int code)
 {
+	/* The attempt is no longer this worker's: another has it, or it has ended. */
 	return code == SW_RPC_NOT_FOUND || code == SW_RPC_CONFLICT;
 }
 
 static bool passing(int code)
 {
+	/* The same request is sent again, a little later. */
 	return code == SW_RPC_BUSY || code == SW_RPC_DISK_FULL || code == SW_RPC_LIMIT;
 }
 
@@ -50,7 +52,7 @@ static void on_hello(struct sw_session *s, const cJSON *result, const cJSON *err
 		sw_session_drop(s, "no longer this worker's");
 }
 
-/* A trial, or an empty answer where there was none in time. */
+/* Takes a trial, or an empty answer: none came up in time. */
 static void on_next(struct sw_session *s, cJSON **message, const cJSON *result, const cJSON *error)
 {
 	struct sw_err err = SW_ERR_INIT;
@@ -101,6 +103,7 @@ static void on_report(struct sw_session *s, const cJSON *result, const cJSON *er
 	if (error && fenced(code)) {
 		sw_session_drop(s, "report refused: %s", error_text(error));
 	} else if (error) {
+		/* The first refusal is told; those after it follow from it. */
 		if (!*s->failed)
 			snprintf(s->failed, sizeof s->failed, "report refused: %.150s",
 				 error_text(error));
@@ -111,7 +114,7 @@ static void on_report(struct sw_session *s, const cJSON *result, const cJSON *er
 		s->told = strcmp(decision->valuestring, "stop") == 0; /* it has ended the trial */
 		sw_session_drop(s, "decision %s", decision->valuestring);
 	} else if (sw_json_u64(sw_json_get(result, "until"), &until)) {
-		s->job.until = until; /* where it was judged is behind it */
+		s->job.until = until; /* the last one is behind it */
 	}
 }
 

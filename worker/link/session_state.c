@@ -69,6 +69,7 @@ void sw_session_release(struct sw_session *s)
 	s->has_job = false;
 	s->left_out = 0;
 	s->seq = 0;
+	/* Verdicts are a trial's: the next one begins without them. */
 	s->drop[0] = s->failed[0] = '\0';
 	s->job = (struct sw_job){0};
 }
