@@ -112,7 +112,7 @@ class Client(ContextManager["Client"]):
         return int(done["sweep"])
 
     def validate(self, spec: Union[Mapping[str, Any], str]) -> Row:
-        """What submit() would say; nothing is stored."""
+        """Checks a spec as submit() does, and stores nothing."""
         spec = _spec(spec, self.host)
         return self.call("sweep.validate", spec=spec, env=_passed(spec, self.host))
 
@@ -161,7 +161,7 @@ class Client(ContextManager["Client"]):
         return self.sweep(sweep)
 
     def pause(self, sweep: int) -> None:
-        """Hands out no more trials; those that run go on."""
+        """Stops handing out trials; those that run go on."""
         self.call("sweep.pause", sweep=sweep)
 
     def resume(self, sweep: int) -> None:
@@ -231,7 +231,7 @@ class Client(ContextManager["Client"]):
         return int(self.call("trial.retry", sweep=sweep, trial=trial)["trial"])
 
     def ask(self, sweep: int, count: int = 1, wait_s: float = 0) -> Row:
-        """{"trials": [...]}; if there is none, "reason" says why ("done": the sweep has ended)."""
+        """{"trials": [...]}; if the list is empty, "reason" says why ("done": the sweep has ended)."""
         return self.call("trial.ask", sweep=sweep, count=count, wait_s=wait_s)
 
     def report(self, sweep: int, trial: int, attempt: int, seq: int, step: int, metrics: Mapping[str, Any],

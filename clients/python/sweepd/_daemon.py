@@ -1,4 +1,4 @@
-"""Where the daemon listens, and how one is started if none does."""
+"""Finds the daemon's socket, and starts a daemon if none listens there."""
 import os
 import shutil
 import subprocess
@@ -23,14 +23,14 @@ def default_socket() -> str:
 
 
 def state_dir() -> str:
-    """Where the daemon keeps everything by default."""
+    """The folder in which the daemon keeps everything by default."""
     home = os.environ.get("XDG_STATE_HOME", "")
     return os.path.join(home if home.startswith("/") else os.path.expanduser("~/.local/state"), "sweepd")
 
 
 def told_socket() -> Optional[str]:
-    """Where the daemon of the default state folder says that it listens; None: none has run. From cron or another
-    session it is not at default_socket()."""
+    """The socket at which the daemon of the default state folder says that it listens; None: no daemon has run there.
+    From cron or another session it is not at default_socket()."""
     try:
         with open(os.path.join(state_dir(), "lock"), encoding="utf-8") as lock:
             return lock.read().split("\n")[1] or None

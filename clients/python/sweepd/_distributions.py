@@ -77,7 +77,7 @@ def contains(distribution: Any, value: Any) -> bool:
 
 
 def to_wire(distribution: Any, value: Any) -> Any:
-    """A value as the daemon has it. ValueError: it is none."""
+    """A value as the daemon has it. ValueError: the distribution cannot have it."""
     if not is_category(distribution):
         return nearest(distribution, value)
     choices = distribution.choices
@@ -101,7 +101,7 @@ def same(distribution: Any, one: Any, other: Any) -> bool:
 
 
 def union(one: Any, other: Any) -> Any:
-    """One that contains both; ValueError if there is none."""
+    """A distribution that contains both; ValueError if none can."""
     if one == other:
         return one
     if type(one) is not type(other) or is_category(one):

@@ -83,25 +83,25 @@ class Driver:
         self.keep_all = False  # checkpoints: else each trial's last and best, and those that a population starts from
         state = client.info()["state_dir"]
         self.folder = os.path.join(state, "tune", str(sweep))
-        self.logs = os.path.join(state, "logs", str(sweep))  # where `sweep log` looks
+        self.logs = os.path.join(state, "logs", str(sweep))  # read by `sweep log`
         self.sign = -1 if client.sweep(sweep)["goal"] == "maximize" else 1
         pruner = client.sweep(sweep)["spec"].get("early_terminate") or {}
         self.interval = pruner.get("perturbation_interval") if pruner.get("type") == "pbt" else None
         self.burn_in = pruner.get("burn_in_period", 0)
         self.selector = selectors.DefaultSelector()
-        self.lesson: Optional[List[str]] = None  # what a trial had loaded, once one has ended
+        self.lesson: Optional[List[str]] = None  # the modules of the first trial that ended
         self.running: List[Running] = []
         self.free = list(range(n))
         self.reports: Dict[int, List[Dict[str, Any]]] = {}
         self.last: Dict[int, Dict[str, float]] = {}  # each trial's last metrics
         self.judged: Dict[int, int] = {}  # the step at which a population judged each trial last
-        self.more: Dict[str, Any] = {}  # what the next answer to a report carries beside its decision
+        self.more: Dict[str, Any] = {}  # sent beside the decision with the next answer to a report
         self.best: Dict[int, Tuple[float, int]] = {}  # the best report of each that has a checkpoint: cost, step
 
-    # What a subclass may change
+    # A subclass may change these:
 
     def params(self, trial: Trial) -> Params:
-        """What fn is called with."""
+        """The argument of fn."""
         return trial.params
 
     def noted(self, trial: Trial, row: Dict[str, Any], more: Dict[str, Any]) -> None:
@@ -170,7 +170,7 @@ class Driver:
         shown = os.fstat(log).st_size  # by earlier attempts; once the process is there it may write
         if (trial.attempt > 1 or trial.parent) and not environment["SWEEPD_RESUME"]:
             os.write(log, b"sweepd: starts from scratch: nothing was kept in checkpoint_dir()\n")
-        # What an earlier attempt reported after the step that this one goes on from counts no more.
+        # Reports of an earlier attempt behind the step that this one goes on from no longer count.
         self.reports[trial.number] = [row for row in self.reports.get(trial.number, []) if row["step"] <= trial.step]
         threads = 1 if may_have_pool() else self.threads
         sys.stdout.flush()
@@ -191,7 +191,7 @@ class Driver:
         self.running.append(running)
 
     def resume(self, trial: Trial) -> Dict[str, str]:
-        """Where a trial goes on from: its newest checkpoint; while it has none of its own, its parent's of the step."""
+        """The checkpoint that a trial goes on from: its newest one; while it has none of its own, its parent's of the step."""
         source, last = trial.number, max(trial.resume_step, trial.step)
         steps = [step for step in checkpoints(self.folder, source) if step <= last]
         if trial.parent and not steps:
@@ -271,7 +271,7 @@ class Driver:
         return decision
 
     def drop(self, trial: int, at: int, before: List[int]) -> None:
-        """Deletes what nobody needs any more of a trial's checkpoints, now that it has one of this step."""
+        """Deletes the checkpoints of a trial that are useless now that it has one of this step."""
         best = self.best.get(trial, (0, 0))[1]
         gone = [old for old in before if old < at and old != best]
         if self.keep_all or not gone:
@@ -315,7 +315,7 @@ class Driver:
             except SweepdError as error:
                 if error.code != INVALID_PARAMS:
                     raise
-                trial.failed(str(error))  # what this trial returned is wrong; others go on
+                trial.failed(str(error))  # this trial returned something wrong; others go on
                 return
             if metrics:
                 self.noted(trial, {"step": trial.step + 1, **metrics}, {})
@@ -336,7 +336,7 @@ class Driver:
             if it.status is None:
                 pid, status = os.waitpid(it.pid, os.WNOHANG)
                 if pid:
-                    it.status, it.close_at = status, now + 1  # what it wrote last is still to be read
+                    it.status, it.close_at = status, now + 1  # its last output is still to be read
             elif now >= it.close_at:
                 self.ended(it)
                 continue
@@ -353,7 +353,7 @@ class Driver:
         text = os.pread(it.log, LOG_MAX, it.shown)
         if text:
             it.shown += len(text)
-            with contextlib.suppress(OSError):  # nobody reads it any more; `sweep log` has it
+            with contextlib.suppress(OSError):  # its reader has gone; `sweep log` has it
                 encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
                 sys.stdout.write(it.decode(text).encode(encoding, "replace").decode(encoding))
                 sys.stdout.flush()
@@ -386,7 +386,7 @@ def become_trial(parent: int, log: int, environment: Mapping[str, str], threads:
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: a script that is killed leaves no trial behind
     if os.getppid() != parent:
         os._exit(1)
-    for fd, name in ((1, "stdout"), (2, "stderr")):  # what it prints goes into its log, line by line
+    for fd, name in ((1, "stdout"), (2, "stderr")):  # its output goes into its log, line by line
         os.dup2(log, fd)
         stream = getattr(sys, name)
         with contextlib.suppress(AttributeError, OSError):
@@ -425,7 +425,7 @@ def call(fn: Callable[[Params], Any], params: Params, metric: str, channel: sock
     return int("error" in result)
 
 
-# What one trial had loaded at its end is loaded here before the next is forked: they have it from the start. PyTorch,
+# This process loads the modules that a trial had at its end, before it forks the next: that has them at once. PyTorch,
 # for one, loads 900 modules more at a first optimizer's step, which takes longer than many a trial. Only modules of
 # installed packages and the standard library are loaded so, never the user's own. (worker/exec/launcher.py has the same.)
 
@@ -443,7 +443,7 @@ class Lesson:
         sys.addaudithook(self._hear)
 
     def _hear(self, event: str, _: Any) -> None:
-        """What is loaded after the user's code has changed the environment may depend on that: it is left out."""
+        """A module that is loaded after the user's code has changed the environment may depend on that: it is left out."""
         if event in ("os.putenv", "os.unsetenv") and self._before is None:
             frame: Any = sys._getframe(1)
             while frame is not None and frame.f_globals.get("__name__") in ("os", "_collections_abc"):
@@ -458,7 +458,7 @@ class Lesson:
 
 
 def at_once(fn: Callable[[Params], Any]) -> List[str]:
-    """What the first trial is to have, too: what an optimizer loads, unless fn's file may change its environment first."""
+    """Modules for the first trial, too: those of an optimizer, unless fn's file may change its environment first."""
     try:
         with open(fn.__code__.co_filename, encoding="utf-8") as file:
             source = file.read()

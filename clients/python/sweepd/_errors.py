@@ -1,4 +1,4 @@
-"""What goes wrong, as one class; and the end of a trial, as another."""
+"""Errors, as one class; and the end of a trial, as another."""
 from typing import Any, Sequence
 
 INVALID_PARAMS, NOT_FOUND, CONFLICT, BUSY = -32602, -32001, -32002, -32003

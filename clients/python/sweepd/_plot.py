@@ -1,4 +1,4 @@
-"""What sweep.plot answers, as a matplotlib figure. The only module that needs matplotlib."""
+"""Draws the answer of sweep.plot as a matplotlib figure. The only module that needs matplotlib."""
 from __future__ import annotations
 
 import datetime

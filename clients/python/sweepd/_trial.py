@@ -115,7 +115,7 @@ def resume_step() -> int:
 
 
 def _worker() -> Optional[int]:
-    """The worker's socket. None: there is none here, as in a process that a launcher started (torchrun, subprocess,
+    """The worker's socket. None: this process has no such socket, as one that a launcher started (torchrun, subprocess,
     multiprocessing's "spawn"): its descriptors are closed, and another file may have the number. What it prints is a
     report as well."""
     try:

@@ -9,7 +9,7 @@ from ._errors import SweepdError
 
 
 class TuneResult:
-    """What a search found. `trials` are the daemon's rows, `reports` the metrics of each trial, step by step."""
+    """The outcome of a search. `trials` are the daemon's rows, `reports` the metrics of each trial, step by step."""
 
     def __init__(self, client: Client, driver: Driver) -> None:
         self.sweep = sweep = driver.sweep

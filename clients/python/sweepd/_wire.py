@@ -34,7 +34,7 @@ def reportable(metrics: Mapping[str, Any], separator: str, metric: Optional[str]
 
 
 def to_wire(metrics: Mapping[str, Any]) -> Dict[str, Any]:
-    """What a report may have: numbers alone. One in a dict within the dict is named by its path, as in "eval/acc"."""
+    """Keeps the numbers, which alone may be reported. One in a dict within the dict is named by its path, as in "eval/acc"."""
     out: Dict[str, Any] = {}
     for name, value in flat(metrics, "/").items():
         number = as_number(value)
@@ -49,8 +49,8 @@ def from_wire(metrics: Mapping[str, Any]) -> Dict[str, float]:
 
 
 def as_step(step: Any) -> Any:
-    """A whole number of any kind (numpy's, a tensor, 3.0) as an int. Else as it is: whoever stores steps says what is
-    wrong."""
+    """A whole number of any kind (numpy's, a tensor, 3.0) as an int. Else as it is: the place that stores steps says
+    what is wrong."""
     try:
         return operator.index(step)
     except TypeError:
@@ -102,14 +102,14 @@ def key(value: Any) -> str:
 
 
 def said(value: Any) -> str:
-    """What an object is called, in any process."""
+    """Names an object alike in all processes."""
     return str(getattr(value, "__name__", None) or re.sub(" at 0x[0-9a-f]+", "", repr(value)))
 
 
 def conditions(listed: Mapping[str, Sequence[Any]],
                trials: Sequence[Mapping[str, Any]]) -> Dict[str, Tuple[str, List[Any]]]:
-    """What decides whether a trial has a parameter, by the parameters of the trials so far: {parameter: (another, its
-    values)}. `listed`: for each parameter the values that a condition may name."""
+    """Finds which parameter decides whether a trial has another one, by the trials so far: {parameter: (the deciding one,
+    its values)}. `listed`: for each parameter the values that a condition may name."""
     out: Dict[str, Tuple[str, List[Any]]] = {}
     count = collections.Counter(name for params in trials for name in params)
     for name in listed:
@@ -137,7 +137,7 @@ def flat(value: Mapping[str, Any], separator: str, prefix: str = "") -> Dict[str
 
 
 def find(values: Sequence[Any], value: Any) -> int:
-    """The index of a value that came back from the wire; ValueError if it is none of them."""
+    """The index of a value that came back from the wire; ValueError if it is not among them."""
     for i, mine in enumerate(values):
         if isinstance(mine, bool) == isinstance(value, bool) and mine == value:
             return i

@@ -22,7 +22,7 @@ def _chosen(metrics: Names, given: Mapping[str, Any]) -> Dict[str, Any]:
         return numbers(given)
     names = metrics if isinstance(metrics, Mapping) else {name: name for name in metrics}
     chosen = {name: given[theirs] for name, theirs in names.items() if theirs in given}
-    if not chosen:  # now and then there is none: Keras validates every tenth epoch, say
+    if not chosen:  # now and then it is empty: Keras validates every tenth epoch, say
         warnings.warn(f"sweepd reports nothing: no {', '.join(names.values())} is among {', '.join(given)}", stacklevel=4)
     return chosen
 

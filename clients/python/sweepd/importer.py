@@ -40,7 +40,7 @@ class Past(NamedTuple):
 
 
 class Study(NamedTuple):
-    """What a sweep is made of; `metrics` are names with their goals."""
+    """The makings of a sweep; `metrics` are names with their goals."""
 
     name: str
     metrics: List[Dict[str, str]]

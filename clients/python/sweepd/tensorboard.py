@@ -49,7 +49,7 @@ def _flat(params: Mapping[str, Any], declared: Mapping[str, Any], prefix: str = 
 
 
 def _start(time_s: float, step: int) -> Any:
-    """What the file has from this step on no longer counts. Of the first in a file a reader takes no notice."""
+    """Voids what the file has from this step on. Of the first in a file a reader takes no notice."""
     return Event(wall_time=time_s, step=step, session_log=SessionLog(status=SessionLog.START))
 
 
@@ -76,7 +76,7 @@ class Run:
                 writer.write(event.SerializeToString())
 
     def begin(self, trial: Mapping[str, Any], name: str, declared: Mapping[str, Any]) -> None:
-        """What a file begins with."""
+        """Writes the begin of a file."""
         at = trial["created_ms"] / 1e3
         params = dict(_flat(trial["params"] or {}, declared))
         summary = summary_v2.hparams_pb(params, trial_id=name, start_time_secs=at)
@@ -87,7 +87,7 @@ class Run:
         events: List[Any] = []
         for row in client.reports(sweep, trial["trial"], self.place) if trial["step"] else ():
             at = row["time_ms"] / 1e3
-            if row["attempt"] != self.attempt:  # what the one before had reported behind its checkpoint was lost with it
+            if row["attempt"] != self.attempt:  # reports of the one before, behind its checkpoint, were lost with it
                 self.attempt = row["attempt"]
                 events.append(_start(at, _resume_step(client, sweep, trial["trial"], self.attempt) + 1))
             self.place, self.reports = f"{row['attempt']}.{row['seq']}", self.reports + 1

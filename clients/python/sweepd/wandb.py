@@ -73,7 +73,7 @@ class Config(Attributes):
 
 
 class Run(ContextManager["Run"]):
-    """A trial, or a script that is none. W&B's settings are attributes; what this class has no name for is quiet."""
+    """A trial, or a script of its own. W&B's settings are attributes; one that this class has no name for does nothing."""
 
     def __init__(self, given: Any = None, name: Optional[str] = None, **settings: Any) -> None:
         trial = os.environ.get("SWEEPD_TRIAL", "")
@@ -220,7 +220,7 @@ def agent(sweep_id: Union[str, int], function: Optional[Callable[[], Any]] = Non
     if function is None:
         if count:
             edited = any(change["key"] == "run_cap" for edit in row["edits"] for change in edit["changes"])
-            cap = (row["run_cap"] if edited else sum(row["counts"].values())) + count  # what earlier agents asked for, and this
+            cap = (row["run_cap"] if edited else sum(row["counts"].values())) + count  # of earlier agents, and of this one
             (client.extend if row["state"] in ENDED else client.edit)(number, run_cap=min(cap, most or cap))
         client.wait(number)
         return

@@ -1,4 +1,4 @@
-"""A study's sweep, in which the daemon has its trials: what suggests, prunes, and stands in `sweep watch`.
+"""A study's sweep, in which the daemon has its trials: it suggests, prunes, and is shown by `sweep watch`.
 
 A study learns its parameters trial by trial, and a sweep has all of them from the start. So the first sweep is
 submitted after the first trial, and when a trial has had a parameter that the sweep lacks, the study goes on in a wider
@@ -30,7 +30,7 @@ PATIENCE_S = 60  # for a process that has said that it submits a sweep
 MORE = 1000  # trials by which a sweep that had ended is extended; close() takes back what was not used
 _mirrors: "weakref.WeakKeyDictionary[Any, Dict[Any, Mirror]]" = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
-_left: List[Any] = []  # studies that nobody has any more: their sweeps end with the next study, or with the script
+_left: List[Any] = []  # studies that the script has let go of: their sweeps end with the next study, or with the script
 
 
 def mirror_of(study: Any, search: Optional[Dict[str, Any]] = None) -> "Mirror":
@@ -98,11 +98,11 @@ class Mirror:
         self.sweep: Optional[int] = None
         self.before: Set[int] = set()  # the sweeps before it
         self.generation = 0
-        self.claim: Tuple[str, float] = ("", 0.0)  # who may submit the next, and since when
+        self.claim: Tuple[str, float] = ("", 0.0)  # the process that may submit the next, and since when
         self.space: Dict[str, Any] = {}
         self.names: Dict[str, str] = {}
         self.whens: Dict[str, Tuple[str, List[Any]]] = {}
-        self.told: Dict[int, str] = {}  # the trials that the sweep has, and who told them
+        self.told: Dict[int, str] = {}  # the trials that the sweep has, each with the process that told it
         self.seen: Set[int] = set()  # those that any of the sweeps had
         self.behind = False  # some of these may have to be told
         self.running: Dict[int, Handle] = {}  # by the study's numbers
@@ -249,7 +249,7 @@ class Mirror:
 
     @contextlib.contextmanager
     def _refusing(self) -> Iterator[None]:
-        """What the daemon cannot have, the study alone knows. What may pass, the next trial tries again."""
+        """A trial that the daemon refuses is known to the study alone. If the trouble may pass, the next trial tries again."""
         try:
             yield
         except (SweepdError, KeyError, ValueError) as error:
@@ -342,7 +342,7 @@ class Mirror:
                 self._submit(study, ended, wider, whens)
                 return True
             if time.monotonic() > deadline:
-                return False  # whoever makes one tells it this trial
+                return False  # the process that makes one tells it this trial
             time.sleep(0.02)
             self.refresh(study)
 

@@ -28,12 +28,12 @@ from ._journal import MOST_BYTES, Journal
 
 MOST_PICKLED = 65536  # of an object; a larger one stays in its process
 MOST_PLAIN = MOST_BYTES - 10_000  # of what JSON can say
-_local: Dict[str, Any] = {}  # what other processes see as text only
+_local: Dict[str, Any] = {}  # objects that other processes see as text alone
 # The distribution of each text that has objects as choices: a trial that is read again has the same ones, which need not
 # equal anything else. Once this process has suggested such choices they are its own.
 _known: Dict[str, CategoricalDistribution] = {}
 _texts: Dict[Tuple[int, ...], str] = {}  # of this process's own, by their ids
-_parts: "weakref.WeakSet[Any]" = weakref.WeakSet()  # what a fork would make twice
+_parts: "weakref.WeakSet[Any]" = weakref.WeakSet()  # generators that a fork would make twice
 os.register_at_fork(after_in_child=lambda: [part.reseed_rng() for part in list(_parts)])
 
 
@@ -89,7 +89,7 @@ class Pruner(_distributions.Rule, optuna.pruners.BasePruner):
 # The storage
 
 class _Theirs(str):
-    """What an object of another process is called. It equals the one of this process that is called so: one script's
+    """The name of an object of another process. It equals the one of this process that is called so: one script's
     processes have the same choices."""
 
     def __eq__(self, other: Any) -> bool:

@@ -52,7 +52,7 @@ def put(value: Any) -> Any:
 
 
 def get(value: Any, **_: Any) -> Any:
-    """What put() gave, or a list of it."""
+    """The value that put() gave, or a list of such values."""
     return value
 
 

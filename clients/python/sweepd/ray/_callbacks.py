@@ -1,4 +1,4 @@
-"""What a run tells, in the script's own process: callbacks and stoppers at each report, and the table that it prints."""
+"""Tells of a run in the script's own process: by callbacks and stoppers at each report, and by the table that it prints."""
 import time
 import warnings
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union

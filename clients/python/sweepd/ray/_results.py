@@ -1,4 +1,4 @@
-"""What a run found, in the words of tune.run() and of Tuner.fit(): trials, and their checkpoints, which are folders."""
+"""The outcome of a run, in the words of tune.run() and of Tuner.fit(): trials, and their checkpoints, which are folders."""
 import contextlib
 import math
 import os
@@ -39,7 +39,7 @@ class Checkpoint:
         return made
 
     def write(self, data: Any) -> None:
-        """What to_dict() gives."""
+        """Stores the dict that to_dict() gives."""
         with open(os.path.join(self.path, DICT), "wb") as file:
             pickle.dump(data, file)
 
@@ -47,7 +47,7 @@ class Checkpoint:
         return self.path
 
     def to_dict(self) -> Dict[str, Any]:
-        """What from_dict() was given."""
+        """The dict that from_dict() was given."""
         with open(os.path.join(self.path, DICT), "rb") as file:
             return pickle.load(file)
 
@@ -150,7 +150,7 @@ def best_of(trials: List[Trial], metric: Optional[str], mode: Optional[str], sco
 
 
 class ExperimentAnalysis(Sequence[Trial]):
-    """What tune.run() gives, and, as a ResultGrid, Tuner.fit(): the trials. `sweep` is the number of its sweep, for
+    """The answer of tune.run(), and, as a ResultGrid, of Tuner.fit(): the trials. `sweep` is the number of its sweep, for
     `sweep show`, `experiment_path` the folder of its trials."""
 
     def __init__(self, sweep: int, trials: List[Trial], metric: Optional[str], mode: Optional[str], path: str) -> None:
@@ -164,7 +164,7 @@ class ExperimentAnalysis(Sequence[Trial]):
 
     def get_best_result(self, metric: Text = None, mode: Text = None, scope: str = "last",
                         filter_nan_and_inf: bool = True) -> Trial:
-        """The same; RuntimeError if there is none."""
+        """The same; RuntimeError if no trial has reported the metric."""
         best = self.get_best_trial(metric, mode, scope, filter_nan_and_inf)
         if best is None:
             raise RuntimeError("no trial has reported the metric")

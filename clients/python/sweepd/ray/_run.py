@@ -49,7 +49,7 @@ class _Driver(Driver):
         self.trials: Dict[int, Trial] = {}
         self.failures: Dict[int, int] = {}
         self.told, self.over = 0, False  # reports so far; end_all() was called
-        self.unseen = set(stop) if isinstance(stop, Mapping) else set()  # what no report has had
+        self.unseen = set(stop) if isinstance(stop, Mapping) else set()  # names that no report has had
 
     def search(self, metric: Any, mode: Any, restored: bool) -> ExperimentAnalysis:
         if self.reporter is not None and isinstance(metric, str):

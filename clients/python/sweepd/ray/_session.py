@@ -65,7 +65,7 @@ def report(metrics: Any = None, *, checkpoint: Optional[Checkpoint] = None, **na
 
 
 def get_checkpoint() -> Optional[Checkpoint]:
-    """What the trial goes on from; None: it starts from scratch."""
+    """The checkpoint that the trial goes on from; None: it starts from scratch."""
     folder = _trial.resume_dir()
     return Checkpoint(folder) if folder else None
 
@@ -82,7 +82,7 @@ def get_trial_id() -> str:
 
 
 class Context:
-    """Who the trial is: one process."""
+    """A trial is one process: this is its place among the workers that Ray would have."""
 
     get_trial_id = get_trial_name = staticmethod(get_trial_id)
     get_experiment_name = staticmethod(lambda: _session.name if _session else "default")
@@ -189,7 +189,7 @@ def _loop(kind: Callable[..., Trainable], every: int, at_end: bool, config: Dict
 
 def trial_main(trainable: Callable[..., Any], session: Callable[[], Session], every: int, at_end: bool,
                config: Dict[str, Any]) -> None:
-    """What a trial's process runs."""
+    """The main function of a trial's process."""
     global _session
     _session = session()
     if isinstance(trainable, type):

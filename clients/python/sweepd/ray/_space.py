@@ -12,7 +12,7 @@ Path = Tuple[str, ...]
 
 @dataclasses.dataclass
 class Domain:
-    """What a parameter may be: the spec of a sweep's parameter, and how its value comes back."""
+    """A parameter's values: the spec of a sweep's parameter, and how its value comes back."""
 
     spec: Dict[str, Any]
     read: Callable[[Any], Any]
@@ -20,7 +20,7 @@ class Domain:
 
 @dataclasses.dataclass
 class SampleFrom:
-    """What function(spec) returns, with the rest of the config as spec.config. It is drawn in this process: no search
+    """Takes the value that function(spec) returns, with the rest of the config as spec.config. It is drawn in this process: no search
     learns from it."""
 
     function: Callable[[Any], Any]
@@ -102,7 +102,7 @@ class Space:
         self.parameters = {self.names[".".join(path)]: spec for path, spec in specs.items()}
 
     def points(self, num_samples: int) -> List[Dict[str, Any]]:
-        """What each trial of a grid, or of a population with first values, begins with."""
+        """The first values of each trial of a grid, or of a population that was given some."""
         names = [self.names[".".join(path)] for path in self.grids]
         grid = [dict(zip(names, row)) for row in itertools.product(*(wire_values(v) for v in self.grids.values()))]
         return [{**self.first, **point} for _ in range(num_samples) for point in grid] if self.first or names else []
@@ -133,7 +133,7 @@ class Space:
 
 
 def _drawn(function: Callable[[], Any], first: Any) -> Domain:
-    """What a function draws from: the range of 256 numbers, or the values if they are few or no numbers."""
+    """Guesses what a function draws from: the range of 256 numbers, or the values if they are few or no numbers."""
     values = [function() for _ in range(256)] + ([first] if is_scalar(first) and first is not None else [])
     if len(set(values)) <= 16 or not all(isinstance(value, (int, float)) for value in values):
         return choice(sorted(set(values), key=lambda value: (str(type(value)), value)))

@@ -94,7 +94,7 @@ class Tuner:
         return self._results
 
     def get_results(self) -> ResultGrid:
-        """What fit() gave."""
+        """The answer of fit()."""
         if self._results is None:
             raise RuntimeError("call fit() first")
         return self._results

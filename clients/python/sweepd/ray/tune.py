@@ -26,7 +26,7 @@ __getattr__ = stands_for(__name__, "ray.tune", {
     "register_trainable": "give run() the function itself",
 }, "the names that are stand in clients/python/README.md")
 
-# Where Ray's versions have them: ray.tune.schedulers, ray.tune.tuner, ray.tune.search.optuna and so on.
+# At the places of Ray's versions: ray.tune.schedulers, ray.tune.tuner, ray.tune.search.optuna and so on.
 also(__name__, "schedulers", schedulers)
 for _name in ("tuner", "tune_config", "progress_reporter", "trainable", "experiment", "callback", "analysis"):
     also(__name__, _name, sys.modules[__name__])
