@@ -17,7 +17,8 @@ static size_t cpus_of(const struct sw_submit *s)
 	size_t cpus = 0;
 
 	for (size_t i = 0; i < d->slot.slot_n; i++)
-		cpus += !d->slot.slots[i].device.gpu && sw_room_takes(&d->slot.slots[i], &need) > 0;
+		cpus += !d->slot.slots[i].device.kind->gpu &&
+			sw_room_takes(&d->slot.slots[i], &need) > 0;
 	return cpus;
 }
 

@@ -130,7 +130,7 @@ static void add_slots(const struct sw_running *live, struct sw_buf *out)
 		if (sw_room_takes(&d->slot.slots[i], &need) == 0)
 			continue;
 		suits++;
-		if (!d->slot.slots[i].device.gpu) {
+		if (!d->slot.slots[i].device.kind->gpu) {
 			takes = sw_room_takes(&d->slot.slots[i], &need);
 			free = sw_room_lanes(&d->slot.slots[i]);
 		}

@@ -203,12 +203,12 @@ sw_status sw_pilot_files_tell(const struct sw_pilot *p, const char *worker, unsi
 	write_hex(key, 32, hex);
 	const int n =
 		snprintf(t->text, sizeof t->text,
-			 "dial %s %u\nname %s\nkey %s\nworker %s\nslot %d\ndevice %s\ncores %u\n"
+			 "dial %s %u\nname %s\nkey %s\nworker %s\nslot %d\ndevice %s:0\ncores %u\n"
 			 "memory %lld\ntime %u\nshape %llu\nstagger %u\nprobe %s %s\n",
 			 address_of(d, host), sw_port_number(d), p->name, hex, worker, s->index,
-			 s->device.gpu ? "gpu:0" : "cpu:0", s->device.cores,
-			 (long long)(s->device.gpu ? d->config.gpu_memory : d->config.cpu_memory),
-			 p->time_s, (unsigned long long)p->w->shape, stagger % STAGGER_MAX,
+			 s->device.kind->word, s->device.cores,
+			 (long long)sw_device_memory(&s->device, &d->config), p->time_s,
+			 (unsigned long long)p->w->shape, stagger % STAGGER_MAX,
 			 path_of(d, "probe", "").s, d->pilot.prefix);
 	OPENSSL_cleanse(hex, sizeof hex);
 	if (n < 0 || (size_t)n >= sizeof t->text) {

@@ -32,7 +32,7 @@ void sw_pilot_hello(struct sw_slot *s, const char *node, bool files)
 {
 	struct sw_daemon *d = s->d;
 
-	if (!s->device.away)
+	if (!s->device.kind->away)
 		return;
 	struct sw_pilot *p = sw_pilot_of(s->worker);
 	if (p->began_ms == 0) {
@@ -57,7 +57,7 @@ void sw_pilot_hello(struct sw_slot *s, const char *node, bool files)
 
 void sw_pilot_bye(struct sw_slot *s, const char *cause, const char *end)
 {
-	if (!s->device.away)
+	if (!s->device.kind->away)
 		return;
 	struct sw_pilot *p = sw_pilot_of(s->worker);
 	/* In order it says so once its trial has stopped. Else its job will show how it ended, and
@@ -388,7 +388,7 @@ sw_status sw_pilot_open(struct sw_daemon *d, struct sw_err *err)
 	if (d->pilot.jobs == NULL)
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	for (size_t i = 0; i < d->slot.worker_n; i++)
-		if (d->slot.workers[i].slots->device.away)
+		if (d->slot.workers[i].slots->device.kind->away)
 			d->pilot.jobs[d->pilot.n++].w = &d->slot.workers[i];
 	if (sw_pilot_files_open(d, err) != SW_OK || listen_for_pilots(d, err) != SW_OK)
 		return err->code;
@@ -422,7 +422,7 @@ void sw_pilot_free(struct sw_daemon *d)
 
 void sw_pilot_write_slot(const struct sw_slot *s, struct sw_jw *w)
 {
-	const struct sw_pilot *p = s->device.away ? sw_pilot_of(s->worker) : NULL;
+	const struct sw_pilot *p = s->device.kind->away ? sw_pilot_of(s->worker) : NULL;
 
 	if (p != NULL && !p->used)
 		p = NULL;

@@ -9,6 +9,20 @@
 #include <string.h>
 #include <unistd.h>
 
+static const struct sw_device_kind kind_cpu = {
+	.word = "cpu", .units = "CPU slots", .several = true};
+
+/* By itself CUDA numbers the fastest first; --devices counts as the bus does. */
+#define GPU .word = "gpu", .units = "lanes", .env = "CUDA_DEVICE_ORDER=PCI_BUS_ID", .gpu = true
+
+static const struct sw_device_kind kind_gpu = {GPU, .several = true, .watched = true};
+/* A process sees one part of a GPU alone, so no trial has several. */
+static const struct sw_device_kind kind_part = {GPU, .watched = true};
+
+/* Pilots are on several machines. */
+static const struct sw_device_kind kind_pilot = {.word = "cpu", .units = "CPU slots", .away = true};
+static const struct sw_device_kind kind_gpu_pilot = {GPU, .away = true};
+
 struct slot_list {
 	struct sw_device *v;
 	size_t n;
@@ -37,7 +51,7 @@ static sw_status add_cpus(struct slot_list *l, unsigned n, struct sw_err *err)
 	const unsigned all = count_cores();
 	/* The cores of the machine are shared out evenly; more slots than cores share them as the
 	 * kernel sees fit. */
-	struct sw_device d = {.cores = all / n == 0 ? 1 : all / n, .lanes = 1};
+	struct sw_device d = {.kind = &kind_cpu, .cores = all / n == 0 ? 1 : all / n, .lanes = 1};
 	sw_status rc = SW_OK;
 
 	for (; rc == SW_OK && d.index < n; d.index++) {
@@ -143,19 +157,21 @@ static long find_card(const struct sw_nvml_view *view, const char *name)
 static sw_status add_card(struct slot_list *l, const struct sw_nvml_view *view, unsigned index,
 			  unsigned lanes, struct sw_err *err)
 {
-	struct sw_device d = {.gpu = true, .index = index, .cores = 1, .lanes = lanes};
+	struct sw_device d = {.kind = &kind_gpu, .index = index, .cores = 1, .lanes = lanes};
 	sw_status rc = SW_OK;
 	char number[12];
 
 	number_card(view, index, number);
 	(void)snprintf(d.card, sizeof d.card, "gpu:%s", number);
 	for (size_t i = 0; i < l->n; i++)
-		if (l->v[i].gpu && l->v[i].index == index)
+		if (l->v[i].kind->gpu && l->v[i].index == index)
 			return sw_err_set(err, SW_INVALID, "--devices: %s twice", d.card);
 	/* Known by its UUID: numbers change when a card is added. */
 	if (view != NULL) {
 		memcpy(d.uuid, view->card[index].uuid, sizeof d.uuid);
 		d.capability = view->card[index].capability;
+		if (view->card[index].part.is)
+			d.kind = &kind_part;
 	}
 	for (; rc == SW_OK && d.lane < lanes; d.lane++) {
 		if (lanes == 1)
@@ -353,7 +369,7 @@ bool sw_device_wants_gpus(const char *spec)
 
 unsigned sw_device_lanes(const struct sw_device *device, double gpu)
 {
-	if (!device->gpu)
+	if (!device->kind->gpu)
 		return gpu > 0.0 ? 0 : 1;
 	if (gpu < 0.0)
 		return 0;
@@ -376,7 +392,7 @@ static sw_status add_part(struct slot_list *l, const struct sw_nvml_view *view, 
 					  "as in gpu:0+cpu:2",
 					  part, SW_DEVICE_MAX_SLOTS);
 		for (size_t i = 0; i < l->n; i++)
-			if (!l->v[i].gpu)
+			if (!l->v[i].kind->gpu)
 				return sw_err_set(err, SW_INVALID, "--devices: cpu: twice");
 		return add_cpus(l, (unsigned)n, err);
 	}
@@ -432,4 +448,28 @@ sw_status sw_device_check(const char *spec, struct sw_err *err)
 
 	free(l.v);
 	return rc;
+}
+
+sw_status sw_device_add_pilots(const struct sw_pilot_options *o, struct sw_device **devices,
+			       size_t *n, struct sw_err *err)
+{
+	if (!sw_array_resize(devices, *n + o->max, sizeof **devices))
+		return sw_err_set(err, SW_NOMEM, "out of memory");
+	for (unsigned i = 0; i < o->max; i++) {
+		struct sw_device *dev = &(*devices)[(*n)++];
+
+		*dev = (struct sw_device){.kind = o->gpus > 0 ? &kind_gpu_pilot : &kind_pilot,
+					  .index = i,
+					  .cores = o->cpus,
+					  .lanes = 1};
+		(void)snprintf(dev->name, sizeof dev->name, "%s:%u", o->executor, i % SW_PILOT_MAX);
+		if (dev->kind->gpu)
+			memcpy(dev->card, dev->name, sizeof dev->card);
+	}
+	return SW_OK;
+}
+
+int64_t sw_device_memory(const struct sw_device *device, const struct sw_config *config)
+{
+	return device->kind->gpu ? config->gpu_memory : config->cpu_memory;
 }

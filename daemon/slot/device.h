@@ -6,13 +6,28 @@
 #include "daemon/slot/nvml.h"
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+struct sw_config;
+struct sw_pilot_options;
 
 #define SW_DEVICE_MAX_SLOTS  1024 /* of this machine */
 #define SW_DEVICE_AUTO_LANES 32   /* as many as memory allows trials in, of these */
 
+/* A kind of slot, and all that the daemon asks of one. The rows are in device.c, beside what finds
+ * the slots of each. */
+struct sw_device_kind {
+	const char *word;  /* "cpu", "gpu": its worker's --device */
+	const char *units; /* what a trial takes several of there */
+	const char *env;   /* an entry of its worker's environment; NULL: none */
+	bool gpu;          /* a GPU, or a part of one: it has lanes, and its own memory */
+	bool several;      /* a trial may have more than one: CPU slots, or whole GPUs */
+	bool watched;      /* NVML of this machine sees it */
+	bool away;         /* a pilot's, on a node of a cluster: a job begins its worker */
+};
+
 struct sw_device {
-	bool gpu;
-	bool away; /* a pilot's: on a node of a cluster, where NVML of this machine sees nothing */
+	const struct sw_device_kind *kind;
 	/* of a GPU or a part its card's place in a view of NVML, for a whole GPU its number; of a
 	 * CPU slot its own number */
 	unsigned index;
@@ -36,6 +51,14 @@ struct sw_device {
  */
 SW_NODISCARD sw_status sw_device_parse(const char *spec, const struct sw_nvml_view *view,
 				       struct sw_device **out, size_t *n, struct sw_err *err);
+
+/* Adds the slots of pilots behind those of this machine. SW_NOMEM changes nothing. */
+SW_NODISCARD sw_status sw_device_add_pilots(const struct sw_pilot_options *o,
+					    struct sw_device **devices, size_t *n,
+					    struct sw_err *err);
+
+/* Most bytes of its trials by --cpu-memory or --gpu-memory; 0: no limit is given. */
+int64_t sw_device_memory(const struct sw_device *device, const struct sw_config *config);
 
 /* Lanes that a trial takes there. gpu is what its spec's resources.gpu asks for: a part of a GPU up
  * to 1; 0: nothing was said, any slot will do; below 0: it said 0, a CPU slot. A part takes that

@@ -122,8 +122,7 @@ const struct sw_nvml_view *sw_gpus_view(const struct sw_daemon *d)
 struct sw_card *sw_gpus_card(struct sw_daemon *d, const struct sw_slot *s)
 {
 	/* A number is taken on trust without NVML, and may be larger than any that it knows. */
-	if (!s->device.gpu || s->device.away || sw_gpus_view(d) == NULL ||
-	    s->device.index >= SW_NVML_CARDS)
+	if (!s->device.kind->watched || sw_gpus_view(d) == NULL || s->device.index >= SW_NVML_CARDS)
 		return NULL;
 	return &d->slot.gpus->card[s->device.index];
 }
@@ -136,8 +135,8 @@ static size_t list_sessions(const struct sw_daemon *d, int64_t *out)
 	size_t n = 0;
 
 	for (size_t i = 0; i < d->slot.worker_n; i++)
-		if (d->slot.workers[i].slots->device.gpu &&
-		    !d->slot.workers[i].slots->device.away && d->slot.workers[i].proc != NULL)
+		if (d->slot.workers[i].slots->device.kind->watched &&
+		    d->slot.workers[i].proc != NULL)
 			out[n++] = d->slot.workers[i].executor->pid(d->slot.workers[i].proc);
 	return n;
 }

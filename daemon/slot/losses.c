@@ -36,7 +36,7 @@ static bool stands_out(const struct sw_daemon *d)
 
 		if (w->losses.n > 0)
 			ill++;
-		else if (w->slots->device.gpu && sw_room_comes_back(w))
+		else if (w->slots->device.kind->gpu && sw_room_comes_back(w))
 			well++;
 	}
 	return ill <= well;
@@ -87,7 +87,7 @@ const struct sw_worker *sw_losses_attempt(const struct sw_slot *s)
 	struct sw_daemon *d = s->d;
 
 	/* A core is not taken out; nor a node, for the next pilot has another. */
-	if (!s->device.gpu || s->device.away)
+	if (!s->device.kind->watched)
 		return NULL;
 	if (w == NULL) /* a worker says what it likes */
 		w = s->worker;
@@ -106,7 +106,7 @@ void sw_losses_none(const struct sw_slot *s)
 {
 	struct sw_worker *w;
 
-	if (s->device.gpu)
+	if (s->device.kind->gpu)
 		for (unsigned rank = 0; (w = sw_room_gpu(s, rank)) != NULL; rank++)
 			if (w->losses.out[0] == '\0')
 				w->losses.n = 0;

@@ -11,16 +11,12 @@ bool sw_room_is_free(const struct sw_slot *s)
 	return s->state == SW_SLOT_IDLE && s->holder < 0;
 }
 
-/* A CPU slot of this machine. */
-static bool is_core(const struct sw_slot *s)
-{
-	return !s->device.gpu && !s->device.away;
-}
-
 /* Slots of which a trial may have several: lanes of one GPU, or CPU slots. */
 static bool are_together(const struct sw_slot *a, const struct sw_slot *b)
 {
-	return a->worker == b->worker || (is_core(a) && is_core(b));
+	const struct sw_device_kind *k = a->device.kind;
+
+	return a->worker == b->worker || (k == b->device.kind && k->several && !k->gpu);
 }
 
 unsigned sw_room_lanes(const struct sw_slot *s)
@@ -35,12 +31,12 @@ unsigned sw_room_lanes(const struct sw_slot *s)
 		n += sw_room_is_free(&d->slot.slots[k]);
 		busy = busy || d->slot.slots[k].state == SW_SLOT_BUSY;
 	}
-	return s->device.gpu && busy && s->worker->solo > 0 ? 0 : n;
+	return s->device.kind->gpu && busy && s->worker->solo > 0 ? 0 : n;
 }
 
 bool sw_room_has_precision(const struct sw_slot *s)
 {
-	return s->device.gpu &&
+	return s->device.kind->gpu &&
 	       (s->device.capability == 0 || s->device.capability >= SW_ROOM_PRECISION);
 }
 
@@ -51,8 +47,7 @@ static bool is_gpu_for(const struct sw_worker *w, const struct sw_room_need *nee
 {
 	const struct sw_slot *s = w->slots;
 
-	/* Those of pilots are on several machines. */
-	return s->device.gpu && !s->device.away && strncmp(s->device.uuid, "MIG-", 4) != 0 &&
+	return s->device.kind->gpu && s->device.kind->several &&
 	       (!need->precision || sw_room_has_precision(s));
 }
 
@@ -100,7 +95,7 @@ unsigned sw_room_gpus(const struct sw_daemon *d, const struct sw_room_need *need
 
 bool sw_room_has(const struct sw_slot *s, const struct sw_worker *w)
 {
-	return w == s->worker || (w->slots->device.gpu && w->slots->holder == s->index);
+	return w == s->worker || (w->slots->device.kind->gpu && w->slots->holder == s->index);
 }
 
 struct sw_worker *sw_room_gpu(const struct sw_slot *s, unsigned rank)
@@ -177,21 +172,21 @@ unsigned sw_room_takes(const struct sw_slot *s, const struct sw_room_need *need)
 			       ? s->device.lanes
 			       : 0;
 	/* A pilot is one slot, and others are elsewhere. */
-	if (s->device.away &&
+	if (s->device.kind->away &&
 	    (!has_shape(s, need) || (need->files && s->worker->no_files) || need->cpu_slots > 1 ||
-	     (!s->device.gpu && need->cores > s->device.cores)))
+	     (!s->device.kind->gpu && need->cores > s->device.cores)))
 		return 0;
 	/* It computes in fp32 alone. */
 	if (need->precision && !sw_room_has_precision(s))
 		return 0;
 	/* Lanes of one GPU; or a trial that wants the other kind of slot. */
-	if (s->device.gpu || lanes == 0)
+	if (s->device.kind->gpu || lanes == 0)
 		return lanes;
 	/* One slot has cores enough. */
 	if (need->cpu_slots == 0 && need->cores <= s->device.cores)
 		return lanes;
 	for (size_t k = 0; k < d->slot.slot_n; k++)
-		all += is_core(&d->slot.slots[k]);
+		all += are_together(s, &d->slot.slots[k]);
 	const unsigned n = need->cpu_slots ? need->cpu_slots
 					   : (need->cores - 1) / s->device.cores + 1;
 	return n <= all ? n : 0;
@@ -202,7 +197,7 @@ bool sw_room_other_shape(const struct sw_slot *s, const struct sw_room_need *nee
 	struct sw_room_need any = *need;
 
 	any.shape = 0;
-	return s->device.away && !has_shape(s, need) && sw_room_takes(s, &any) > 0;
+	return s->device.kind->away && !has_shape(s, need) && sw_room_takes(s, &any) > 0;
 }
 
 /* Bytes of the slot's GPU that trials may have, all of them together; INT64_MAX: not known. A
@@ -270,27 +265,29 @@ static bool has_bytes(const struct sw_slot *s, const struct sw_room_need *need)
 	       taken <= all;
 }
 
-static unsigned count_up_cpus(const struct sw_daemon *d)
+static unsigned count_up_cpus(const struct sw_slot *s)
 {
+	const struct sw_daemon *d = s->d;
 	unsigned n = 0;
 
 	for (size_t k = 0; k < d->slot.slot_n; k++)
-		n += is_core(&d->slot.slots[k]) && d->slot.slots[k].state != SW_SLOT_DOWN;
+		n += are_together(s, &d->slot.slots[k]) && d->slot.slots[k].state != SW_SLOT_DOWN;
 	return n;
 }
 
 /* Has each trial on CPU slots as many as this, and is no slot on its way up? */
-static bool comes_at_once(const struct sw_daemon *d, unsigned takes)
+static bool comes_at_once(const struct sw_slot *s, unsigned takes)
 {
+	const struct sw_daemon *d = s->d;
 	bool any = false;
 
 	for (size_t k = 0; k < d->slot.slot_n; k++) {
-		const struct sw_slot *s = &d->slot.slots[k];
+		const struct sw_slot *o = &d->slot.slots[k];
 
-		if (!is_core(s) || s->holder >= 0 || s->state == SW_SLOT_DOWN ||
-		    s->state == SW_SLOT_IDLE)
+		if (!are_together(s, o) || o->holder >= 0 || o->state == SW_SLOT_DOWN ||
+		    o->state == SW_SLOT_IDLE)
 			continue;
-		if (s->state == SW_SLOT_STARTING || s->lanes_used < takes)
+		if (o->state == SW_SLOT_STARTING || o->lanes_used < takes)
 			return false;
 		any = true;
 	}
@@ -303,12 +300,12 @@ enum sw_room sw_room_for(const struct sw_slot *s, const struct sw_room_need *nee
 
 	if (need->gpus > 1)
 		return room_on_gpus(s, need);
-	if (!s->device.gpu && (takes <= 1 || takes <= sw_room_lanes(s)))
+	if (!s->device.kind->gpu && (takes <= 1 || takes <= sw_room_lanes(s)))
 		return SW_ROOM_YES;
-	if (!s->device.gpu && takes > count_up_cpus(s->d))
+	if (!s->device.kind->gpu && takes > count_up_cpus(s))
 		return SW_ROOM_DOWN;
-	if (!s->device.gpu)
-		return comes_at_once(s->d, takes) ? SW_ROOM_SOON : SW_ROOM_LANES;
+	if (!s->device.kind->gpu)
+		return comes_at_once(s, takes) ? SW_ROOM_SOON : SW_ROOM_LANES;
 	if (is_larger_elsewhere(s, need->bytes))
 		return SW_ROOM_LARGER;
 	const unsigned free = sw_room_lanes(s);

@@ -114,7 +114,7 @@ static void on_ended(void *user, const struct sw_errand_end *run)
 static bool has_gpus(const struct sw_daemon *d)
 {
 	for (size_t i = 0; i < d->slot.slot_n; i++)
-		if (d->slot.slots[i].device.gpu)
+		if (d->slot.slots[i].device.kind->gpu)
 			return true;
 	return false;
 }

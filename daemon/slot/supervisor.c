@@ -191,7 +191,7 @@ static void settle_dying(struct sw_daemon *d, int64_t now_us);
  * is wanted. */
 static void start_local(struct sw_worker *w, int64_t now_us)
 {
-	if (!w->slots->device.away && w->proc == NULL && now_us >= w->retry_us)
+	if (!w->slots->device.kind->away && w->proc == NULL && now_us >= w->retry_us)
 		sw_supervisor_start_one(w);
 }
 
@@ -327,28 +327,10 @@ static sw_status make_slots(struct sw_daemon *d, const struct sw_device *devices
 		s->worker->slot_n++;
 		s->index = (int32_t)i;
 		s->device = devices[i];
-		s->worker->executor = s->device.away ? d->slot.pilots : d->slot.executor;
+		s->worker->executor = s->device.kind->away ? d->slot.pilots : d->slot.executor;
 		s->holder = -1;
 	}
 	d->slot.slot_n = n;
-	return SW_OK;
-}
-
-/* The slots of pilots, behind those of this machine. */
-static sw_status add_pilots(const struct sw_pilot_options *o, struct sw_device **devices, size_t *n,
-			    struct sw_err *err)
-{
-	if (!sw_array_resize(devices, *n + o->max, sizeof **devices))
-		return sw_err_set(err, SW_NOMEM, "out of memory");
-	for (unsigned i = 0; i < o->max; i++) {
-		struct sw_device *dev = &(*devices)[(*n)++];
-
-		*dev = (struct sw_device){
-			.away = true, .gpu = o->gpus > 0, .index = i, .cores = o->cpus, .lanes = 1};
-		(void)snprintf(dev->name, sizeof dev->name, "%s:%u", o->executor, i % SW_PILOT_MAX);
-		if (dev->gpu)
-			memcpy(dev->card, dev->name, sizeof dev->card);
-	}
 	return SW_OK;
 }
 
@@ -363,7 +345,7 @@ sw_status sw_supervisor_open(struct sw_daemon *d, struct sw_err *err)
 	if (rc == SW_OK)
 		rc = sw_device_parse(d->config.devices, sw_gpus_view(d), &devices, &n, err);
 	if (rc == SW_OK && d->config.pilots.max > 0)
-		rc = add_pilots(&d->config.pilots, &devices, &n, err);
+		rc = sw_device_add_pilots(&d->config.pilots, &devices, &n, err);
 	if (rc == SW_OK &&
 	    sw_device_left_out(d->config.devices, sw_gpus_view(d), left_out, sizeof left_out))
 		sw_log(SW_LOG_WARN, "device.auto", "why=\"%s\"", left_out);
@@ -436,7 +418,7 @@ static void tick_slot(struct sw_slot *s, int64_t now_us)
 		s->d->slot.due = true;
 	}
 	/* Only the cluster can say what became of a job whose pilot is silent. */
-	if (s->device.away) {
+	if (s->device.kind->away) {
 		if (s->conn != NULL && now_us - silent_since(s, now_us) > s->d->slot.silent_us) {
 			sw_log(SW_LOG_WARN, "worker.silent", "slot=%d pilot=%s", s->index, w->peer);
 			sw_slot_disconnect(s);
@@ -465,7 +447,7 @@ void sw_supervisor_stop_all(struct sw_daemon *d, bool hard)
 {
 	for (size_t i = 0; i < d->slot.slot_n; i++) {
 		/* A pilot's may run on, and is given to nobody else before its job is over. */
-		if (hard && !d->slot.slots[i].device.away)
+		if (hard && !d->slot.slots[i].device.kind->away)
 			sw_slot_lose(&d->slot.slots[i], false, "shutdown");
 		if (hard || d->slot.slots[i].state != SW_SLOT_BUSY)
 			sw_slot_next_end(&d->slot.slots[i]);

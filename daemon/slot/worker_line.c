@@ -5,11 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether trials on several GPUs may have it. */
+/* May trials on several GPUs have it? */
 static bool is_whole(const struct sw_device *device)
 {
-	return device->gpu && !device->away && device->uuid[0] != '\0' &&
-	       strncmp(device->uuid, "MIG-", 4) != 0;
+	return device->kind->gpu && device->kind->several && device->uuid[0] != '\0';
 }
 
 /* The GPUs that the slot's worker sees. One that is broken may hinder CUDA's start on the others,
@@ -34,7 +33,7 @@ void sw_worker_line_write(const struct sw_slot *s, struct sw_worker_line *l)
 {
 	const struct sw_config *config = &s->d->config;
 	const bool known = s->device.uuid[0] != '\0';
-	const int64_t most = s->device.gpu ? config->gpu_memory : config->cpu_memory;
+	const int64_t most = sw_device_memory(&s->device, config);
 	size_t n = 0;
 
 	(void)snprintf(l->slot, sizeof l->slot, "%d", s->index);
@@ -42,7 +41,7 @@ void sw_worker_line_write(const struct sw_slot *s, struct sw_worker_line *l)
 	(void)snprintf(l->memory, sizeof l->memory, "%lld", (long long)most);
 	(void)snprintf(l->lanes, sizeof l->lanes, "%u", s->device.lanes);
 	/* A GPU that is known by its UUID is the first that its worker sees. */
-	(void)snprintf(l->device, sizeof l->device, "%s:%u", s->device.gpu ? "gpu" : "cpu",
+	(void)snprintf(l->device, sizeof l->device, "%s:%u", s->device.kind->word,
 		       known ? 0 : s->device.index);
 	char *const always[] = {(char *)config->worker,
 				"--socket",
@@ -75,8 +74,7 @@ void sw_worker_line_write(const struct sw_slot *s, struct sw_worker_line *l)
 		write_visible(s, l);
 		l->env[n++] = l->visible;
 	}
-	/* By itself CUDA numbers the fastest first; --devices counts as the bus does. */
-	if (s->device.gpu)
-		l->env[n++] = "CUDA_DEVICE_ORDER=PCI_BUS_ID";
+	if (s->device.kind->env != NULL)
+		l->env[n++] = (char *)s->device.kind->env;
 	l->env[n] = NULL;
 }

@@ -139,7 +139,7 @@ static void write_job(struct sw_running *live, const struct sw_slot *s,
 		 * repeated begins with the same weights. */
 		.seed = sw_rng_u64(live->seed, SW_RNG_TRIAL, start->trial, 0) >> 11,
 		.data_seed = live->seed,
-		.data_sum = s->device.away ? (uint64_t)live->data_sum : 0,
+		.data_sum = s->device.kind->away ? (uint64_t)live->data_sum : 0,
 		.trainer = live->spec->trainer,
 		.max_t = sw_spec_max_t(live->spec),
 		.metric = live->metric,

@@ -59,7 +59,7 @@ sw_status sw_need_gang(const struct sw_daemon *d, const struct sw_spec *spec, st
 	    sw_spec_driven(spec))
 		return SW_OK;
 	for (size_t i = 0; i < d->slot.slot_n; i++)
-		if (!d->slot.slots[i].device.away)
+		if (!d->slot.slots[i].device.kind->away)
 			return SW_OK;
 	return sw_err_at(err, SW_INVALID, "/resources",
 			 "a trial takes %u %s, which must be of one machine: a pilot is one slot, "
@@ -106,7 +106,7 @@ static size_t count_without_precision(const struct sw_daemon *d, const struct sw
 		if (sw_room_has_precision(slot))
 			continue;
 		n++;
-		if (slot->device.gpu && *known == NULL)
+		if (slot->device.kind->gpu && *known == NULL)
 			*known = slot;
 	}
 	return n;

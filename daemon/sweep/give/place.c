@@ -60,21 +60,21 @@ bool sw_place_short(const struct sw_running *live, char *out, size_t cap)
 			continue;
 		}
 		/* A pilot that is out of sight is as little a slot as one that is asked for. */
-		away = away || s->device.away;
-		if ((s->device.away ? s->conn != NULL : s->state != SW_SLOT_DOWN) &&
+		away = away || s->device.kind->away;
+		if ((s->device.kind->away ? s->conn != NULL : s->state != SW_SLOT_DOWN) &&
 		    sw_slot_may_begin(s, &why))
 			return false;
-		if (bad == NULL || !s->device.away)
+		if (bad == NULL || !s->device.kind->away)
 			bad = s;
 	}
-	if ((bad == NULL || bad->device.away) && need.files && sh != NULL && sh->blind) {
+	if ((bad == NULL || bad->device.kind->away) && need.files && sh != NULL && sh->blind) {
 		(void)snprintf(out, cap,
 			       "waits for a slot: pilots do not see the files of %.120s, and its "
 			       "trials need files",
 			       d->config.state);
 	} else if ((away || others) && sh != NULL && sh->why[0] != '\0') {
 		(void)snprintf(out, cap, "waits for a slot: %s", sh->why);
-	} else if (away && bad->device.away && *sw_slot_cause(bad) == '\0') {
+	} else if (away && bad->device.kind->away && *sw_slot_cause(bad) == '\0') {
 		(void)snprintf(out, cap, "waits for a slot: a pilot is about to be asked for");
 	} else if (bad != NULL) {
 		const char *cause = sw_slot_cause(bad);
@@ -152,7 +152,7 @@ bool sw_place_hinders(const struct sw_slot *s, const struct sw_running *live, ch
 	case SW_ROOM_LANES:
 	case SW_ROOM_SOON:
 		(void)snprintf(out, cap, "it takes %u %s, %u free%s", sw_room_takes(s, &need),
-			       s->device.gpu ? "lanes" : "CPU slots", sw_room_lanes(s), reserved);
+			       s->device.kind->units, sw_room_lanes(s), reserved);
 		break;
 	case SW_ROOM_BYTES:
 		(void)snprintf(out, cap, "too few bytes are free for its %lld MiB",
@@ -280,7 +280,8 @@ static enum sw_claim_room room_of_claim(void *who, void *user)
 	case SW_ROOM_LANES:
 	case SW_ROOM_BYTES:
 		/* As many GPUs as it takes are cleared for it; CPU slots are all together. */
-		return s->device.gpu && is_cleared_elsewhere(live->d, live, s->worker, need.gpus)
+		return s->device.kind->gpu &&
+				       is_cleared_elsewhere(live->d, live, s->worker, need.gpus)
 			       ? SW_CLAIM_OTHER
 			       : SW_CLAIM_SHORT;
 	case SW_ROOM_LARGER:

@@ -87,7 +87,7 @@ static void fill_share(const struct sw_slot *s, struct sw_job *job)
 
 	for (unsigned k = 0; k < w->slot_n; k++)
 		n += w->slots[k].holder == s->index;
-	if (!s->device.gpu || n >= w->slot_n)
+	if (!s->device.kind->gpu || n >= w->slot_n)
 		return;
 	job->gpu_percent = 100 * n / w->slot_n;
 	if (card != NULL && card->now.total > 0)
@@ -100,7 +100,7 @@ void sw_program_job_fill(struct sw_running *live, const struct sw_slot *s,
 	const struct sw_spec *spec = live->spec;
 	char folder[SW_CHECKPOINT_FOLDER_MAX];
 
-	if (spec->gpu > 1 || (spec->command != NULL && s->device.gpu && !s->device.away))
+	if (spec->gpu > 1 || (spec->command != NULL && s->device.kind->watched))
 		job->visible = write_visible(s, spec, room->visible, sizeof room->visible);
 	/* A trainer prints nothing that is kept. */
 	if (spec->command == NULL)
@@ -124,7 +124,8 @@ void sw_program_job_fill(struct sw_running *live, const struct sw_slot *s,
 	job->cookie = room->cookie;
 	/* A CPU slot may be several cores wide: a program gets all of them, for nobody else
 	 * does. */
-	job->cores = s->device.gpu || spec->cpu > s->device.cores ? spec->cpu : s->device.cores;
+	job->cores = s->device.kind->gpu || spec->cpu > s->device.cores ? spec->cpu
+									: s->device.cores;
 	if (spec->launch_ranks)
 		job->ranks = spec->gpu > 1 ? (uint64_t)spec->gpu : spec->cpu_slots;
 	else if (spec->cpu_slots > 0)

@@ -12,7 +12,7 @@
 static const struct sw_slot *find_pilot(const struct sw_daemon *d)
 {
 	for (size_t i = 0; i < d->slot.slot_n; i++)
-		if (d->slot.slots[i].device.away)
+		if (d->slot.slots[i].device.kind->away)
 			return &d->slot.slots[i];
 	return NULL;
 }

@@ -136,7 +136,7 @@ static void on_create(struct sw_change *c, struct sw_running *live, const struct
 /* The part of the slot's GPU that a trial of this sweep has, or how many; 0: no GPU. */
 static double share_of(const struct sw_running *live, int32_t slot)
 {
-	if (slot < 0 || !live->d->slot.slots[slot].device.gpu)
+	if (slot < 0 || !live->d->slot.slots[slot].device.kind->gpu)
 		return 0.0;
 	const struct sw_slot *s = &live->d->slot.slots[slot];
 	if (live->spec->gpu > 1)
@@ -189,7 +189,7 @@ static void add_usage(struct sw_row_attempt *row, const struct sw_slot *s)
 	const bool its = sw_slot_has(s, row->sweep, row->trial, row->attempt);
 
 	/* A core has no such figures, and those of another trial are not its own. */
-	if (!s->device.gpu || (!its && s->sweep != 0))
+	if (!s->device.kind->gpu || (!its && s->sweep != 0))
 		return;
 	const struct sw_gpu_usage u = its ? sw_gpu_usage_end(s) : s->usage;
 	row->has_gpu_bytes = row->has_gpu_util = row->has_joules = u.any;

@@ -58,6 +58,7 @@ TEST_ROWS(device_row_gives_its_slots_or_one_line, rows)
 			strcat(names, " ");
 		strcat(names, v[i].name);
 		ck_assert_uint_ge(v[i].cores, 1);
+		ck_assert(v[i].kind->several && !v[i].kind->away);
 	}
 	free(v);
 	if (rows[_i].slots != NULL) {
@@ -109,7 +110,9 @@ static void check_machine(const struct machine *row, size_t cards)
 	char names[256] = "";
 	const sw_status rc = sw_device_parse(row->spec, view, &v, &n, &err);
 
-	for (size_t i = 0; i < n && v[i].gpu; i++) {
+	for (size_t i = 0; i < n && v[i].kind->gpu; i++) {
+		/* Trials have several whole GPUs, and never two parts. */
+		ck_assert_int_eq(v[i].kind->several, strncmp(v[i].uuid, "GPU-", 4) == 0);
 		if (i > 0)
 			strcat(names, " ");
 		strcat(names, v[i].name);
@@ -257,8 +260,11 @@ TEST(device_row_gives_a_trial_lanes_by_its_part)
 		{true, 3, 1.0 / 3, 1}, {true, 10, 0.3, 3},   {true, 8, 0.5000001, 5},
 	};
 
+	static const struct sw_device_kind kinds[] = {{.gpu = false}, {.gpu = true}};
+
 	for (size_t i = 0; i < sizeof trials / sizeof trials[0]; i++) {
-		const struct sw_device device = {.gpu = trials[i].gpu, .lanes = trials[i].lanes};
+		const struct sw_device device = {.kind = &kinds[trials[i].gpu],
+						 .lanes = trials[i].lanes};
 
 		ck_assert_msg(sw_device_lanes(&device, trials[i].part) == trials[i].takes,
 			      "row %zu: %u lanes", i, sw_device_lanes(&device, trials[i].part));

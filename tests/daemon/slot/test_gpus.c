@@ -27,6 +27,8 @@ static void on_async(uv_async_t *handle)
 	(void)handle;
 }
 
+static const struct sw_device_kind gpu = {.gpu = true, .watched = true}, cpu = {.gpu = false};
+
 static void set_up(void)
 {
 	FILE *f;
@@ -51,13 +53,13 @@ static void set_up(void)
 	ck_assert_int_eq(uv_async_init(&loop, &d.slot.gpu_wake, on_async), 0);
 	for (int32_t i = 0; i < SLOTS; i++)
 		slots[i] = (struct sw_slot){.d = &d, .index = i, .holder = -1};
-	slots[0].device = (struct sw_device){.gpu = true, .lanes = 2};
-	slots[1].device = (struct sw_device){.gpu = true, .lanes = 2, .lane = 1};
-	slots[2].device = (struct sw_device){.gpu = true, .index = 1, .lanes = 1};
+	slots[0].device = (struct sw_device){.kind = &gpu, .lanes = 2};
+	slots[1].device = (struct sw_device){.kind = &gpu, .lanes = 2, .lane = 1};
+	slots[2].device = (struct sw_device){.kind = &gpu, .index = 1, .lanes = 1};
 	slots[0].worker = slots[1].worker = &workers[0];
 	slots[2].worker = &workers[1];
 	slots[3].worker = &workers[2];
-	slots[3].device = (struct sw_device){.lanes = 1};
+	slots[3].device = (struct sw_device){.kind = &cpu, .lanes = 1};
 }
 
 static void tear_down(void)

@@ -13,6 +13,8 @@ static struct sw_slot slots[GPUS + 1];
 static struct sw_worker workers[GPUS + 1];
 static struct sw_daemon d;
 
+static const struct sw_device_kind kinds[] = {{.gpu = false}, {.gpu = true, .watched = true}};
+
 /* n GPUs, of which NVML says nothing, and a CPU slot. */
 static void make_machine(unsigned n)
 {
@@ -21,11 +23,12 @@ static void make_machine(unsigned n)
 		.slot = {.slots = slots, .slot_n = n + 1, .workers = workers, .worker_n = n + 1}};
 	for (unsigned i = 0; i <= n; i++) {
 		workers[i] = (struct sw_worker){.slots = &slots[i], .slot_n = 1};
-		slots[i] = (struct sw_slot){.d = &d,
-					    .worker = &workers[i],
-					    .index = (int32_t)i,
-					    .device = {.gpu = i < n, .index = i, .lanes = 1},
-					    .holder = -1};
+		slots[i] =
+			(struct sw_slot){.d = &d,
+					 .worker = &workers[i],
+					 .index = (int32_t)i,
+					 .device = {.kind = &kinds[i < n], .index = i, .lanes = 1},
+					 .holder = -1};
 		(void)snprintf(slots[i].device.card, sizeof slots[i].device.card, "gpu:%u", i);
 	}
 }

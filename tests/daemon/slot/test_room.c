@@ -16,6 +16,9 @@ static struct sw_slot slots[LANES + 1];
 static struct sw_worker workers[2];
 static struct sw_gpus gpus;
 static struct sw_daemon d;
+static const struct sw_device_kind kind_gpu = {.gpu = true, .several = true, .watched = true},
+				   kind_part = {.gpu = true, .watched = true},
+				   kind_cpu = {.several = true}, kind_pilot = {.away = true};
 
 /* state: a letter for each lane of gpu:0: i idle, b busy with 300 bytes, h held by a busy one, s
  * starting. */
@@ -41,7 +44,7 @@ static void make_machine(const char *state)
 			.d = &d,
 			.worker = &workers[i == n],
 			.index = (int32_t)i,
-			.device = {.gpu = true, .index = i == n, .lanes = i == n ? 1 : n},
+			.device = {.kind = &kind_gpu, .index = i == n, .lanes = i == n ? 1 : n},
 			.state = i == n || strchr("ih", state[i]) != NULL ? SW_SLOT_IDLE
 				 : state[i] == 'b'                        ? SW_SLOT_BUSY
 									  : SW_SLOT_STARTING,
@@ -180,7 +183,7 @@ TEST_ROWS(room_of_several_gpus_is_all_their_lanes_or_none, whole)
 	make_machine(whole[_i].state);
 	gpus.card[1].state = whole[_i].second;
 	if (whole[_i].part)
-		(void)strcpy(slots[2].device.uuid, "MIG-1");
+		slots[2].device.kind = &kind_part;
 	if (whole[_i].busy)
 		slots[2].state = SW_SLOT_BUSY;
 	ck_assert_uint_eq(sw_room_takes(&slots[0], &need), whole[_i].takes);
@@ -206,7 +209,7 @@ static const struct {
 TEST_ROWS(room_for_tf32_and_bf16_is_on_gpus_that_may_have_it, precise)
 {
 	make_machine("i");
-	slots[0].device.gpu = precise[_i].gpu;
+	slots[0].device.kind = precise[_i].gpu ? &kind_gpu : &kind_cpu;
 	slots[0].device.capability = precise[_i].capability;
 	ck_assert_uint_eq(sw_room_takes(&slots[0], &(struct sw_room_need){.precision = true}),
 			  precise[_i].takes);
@@ -216,7 +219,7 @@ TEST_ROWS(room_for_tf32_and_bf16_is_on_gpus_that_may_have_it, precise)
 TEST(room_on_a_cpu_slot_is_for_every_trial)
 {
 	make_machine("i");
-	slots[0].device = (struct sw_device){.lanes = 1};
+	slots[0].device = (struct sw_device){.kind = &kind_cpu, .lanes = 1};
 	ck_assert_int_eq(room_for(0, INT64_MAX), SW_ROOM_YES);
 }
 
@@ -252,7 +255,8 @@ static void make_cpus(const char *state)
 	make_machine(state);
 	for (unsigned i = 0; i < d.slot.slot_n; i++) {
 		slots[i].worker = &workers[1];
-		slots[i].device = (struct sw_device){.lanes = 1, .index = i, .cores = 2};
+		slots[i].device =
+			(struct sw_device){.kind = &kind_cpu, .lanes = 1, .index = i, .cores = 2};
 	}
 	slots[d.slot.slot_n - 1].state = SW_SLOT_BUSY;
 }
@@ -351,7 +355,7 @@ TEST_ROWS(room_on_a_pilot_is_for_the_shape_of_its_job, shapes)
 	struct sw_slot *local = &slots[1];
 
 	make_cpus("iiii");
-	slots[0].device.away = true;
+	slots[0].device.kind = &kind_pilot;
 	slots[0].worker->shape = shapes[_i].has != 0 ? shapes[_i].has : 7;
 	/* never asked: it only has to be there */
 	slots[0].worker->proc = shapes[_i].has != 0 ? (struct sw_proc *)&gpus : NULL;
@@ -359,6 +363,37 @@ TEST_ROWS(room_on_a_pilot_is_for_the_shape_of_its_job, shapes)
 	ck_assert_int_eq(sw_room_other_shape(&slots[0], &need), shapes[_i].other);
 	ck_assert_uint_gt(sw_room_takes(local, &need), 0);
 	ck_assert(!sw_room_other_shape(local, &need));
+}
+
+/* A CPU slot and two others, each with a worker of its own: how many a trial may have of them. */
+TEST(room_of_several_slots_is_on_those_of_one_kind)
+{
+	static const struct sw_device_kind other = {.several = true}, alone = {.several = false};
+	static const struct {
+		const struct sw_device_kind *kind[2];
+		unsigned first, last; /* most of its own kind */
+	} rows[] = {
+		{{&kind_cpu, &kind_cpu}, 3, 3}, {{&kind_cpu, &other}, 2, 1},
+		{{&other, &other}, 1, 2},       {{&kind_cpu, &kind_pilot}, 2, 1},
+		{{&alone, &alone}, 1, 1},
+	};
+	struct sw_worker own[3] = {0};
+
+	for (size_t r = 0; r < sizeof rows / sizeof rows[0]; r++) {
+		make_cpus("ii");
+		for (unsigned i = 0; i < 3; i++)
+			slots[i].worker = &own[i];
+		slots[1].device.kind = rows[r].kind[0];
+		slots[2].device.kind = rows[r].kind[1];
+		for (unsigned n = 1; n < 5; n++) {
+			const struct sw_room_need need = {.cpu_slots = n};
+
+			ck_assert_uint_eq(sw_room_takes(&slots[0], &need),
+					  n <= rows[r].first ? n : 0);
+			ck_assert_uint_eq(sw_room_takes(&slots[2], &need),
+					  n <= rows[r].last ? n : 0);
+		}
+	}
 }
 
 RUN_TESTS(NULL, NULL)

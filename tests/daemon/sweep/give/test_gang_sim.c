@@ -62,6 +62,8 @@ struct sim_slot {
 	int64_t up_us;             /* a slot that is down comes back; INT64_MAX: it is up */
 };
 
+static const struct sw_device_kind cpu = {.several = true};
+
 static struct {
 	struct sw_daemon d;
 	struct sw_slot slot[SLOTS];
@@ -168,12 +170,13 @@ static void make_world(uint64_t seed)
 		.slot = {.slots = w.slot, .slot_n = slots, .workers = w.worker, .worker_n = slots}};
 	for (unsigned k = 0; k < slots; k++) {
 		w.worker[k] = (struct sw_worker){.slots = &w.slot[k], .slot_n = 1};
-		w.slot[k] = (struct sw_slot){.d = &w.d,
-					     .worker = &w.worker[k],
-					     .index = (int32_t)k,
-					     .device = {.lanes = 1, .index = k, .cores = 1},
-					     .state = SW_SLOT_IDLE,
-					     .holder = -1};
+		w.slot[k] = (struct sw_slot){
+			.d = &w.d,
+			.worker = &w.worker[k],
+			.index = (int32_t)k,
+			.device = {.kind = &cpu, .lanes = 1, .index = k, .cores = 1},
+			.state = SW_SLOT_IDLE,
+			.holder = -1};
 		w.run[k] = (struct sim_slot){.next_us = INT64_MAX, .up_us = INT64_MAX};
 	}
 	/* Before it is its turn each other sweep may have been served as much; in its turn it
