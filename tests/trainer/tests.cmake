@@ -20,8 +20,6 @@ sw_test(trainer/net/test_net.c sw_trainer m)
 sw_test(trainer/net/test_gang.c sw_trainer m Threads::Threads)
 sw_test(trainer/net/test_gang_sync.c sw_trainer m Threads::Threads)
 sw_test(trainer/net/test_gang_end.c sw_trainer m Threads::Threads)
-sw_test(trainer/net/test_pipeline.c sw_trainer m Threads::Threads)
-sw_test(trainer/net/test_pipeline_end.c sw_trainer m Threads::Threads)
 sw_test(trainer/model/test_stages.c sw_trainer)
 
 # As the targets of tests/proto: every build replays the corpus.
@@ -60,21 +58,18 @@ if(TARGET sw_cuda_shim) # without a C++ compiler there is none
 	set_target_properties(fake_nccl PROPERTIES OUTPUT_NAME nccl SUFFIX .so.2
 		C_VISIBILITY_PRESET hidden LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/nccl)
 	sw_test(trainer/comm/test_nccl.c sw_cuda_shim sw_trainer)
-	sw_test(trainer/comm/test_nccl_exchange.c sw_cuda_shim sw_trainer)
 	sw_test(trainer/comm/test_nccl_rules.c sw_cuda_shim sw_trainer)
 	sw_test(trainer/comm/test_nccl_host.c sw_trainer)
 	sw_test(trainer/net/test_cuda_gang.c sw_cuda_shim sw_trainer m)
-	sw_test(trainer/net/test_cuda_pipeline.c sw_cuda_shim sw_trainer m)
-	foreach(test nccl nccl_exchange nccl_rules nccl_host cuda_gang cuda_pipeline)
+	foreach(test nccl nccl_rules nccl_host cuda_gang)
 		target_link_libraries(test_trainer_${test} PRIVATE -Wl,--no-as-needed fake_nccl Threads::Threads)
 		set_target_properties(test_trainer_${test} PROPERTIES ENABLE_EXPORTS ON)
 	endforeach()
-	foreach(test nccl nccl_exchange nccl_rules cuda_gang cuda_pipeline)
+	foreach(test nccl nccl_rules cuda_gang)
 		target_link_options(test_trainer_${test} PRIVATE -Wl,--wrap=pthread_cond_timedwait,--wrap=nanosleep
 			-Wl,--wrap=pthread_rwlock_rdlock,--wrap=pthread_rwlock_wrlock)
 	endforeach()
 	target_link_options(test_trainer_nccl PRIVATE -Wl,--wrap=sw_clock_mono_us)
-	set_tests_properties(trainer/cuda_gang PROPERTIES LABELS once) # as trainer/cuda_pipeline, in more shapes
 endif()
 if(TARGET sw_cuda_shim AND TARGET sw_cuda) # the same on a GPU; skipped, and said so, where there is none
 	add_executable(test_trainer_gpu_cuda_net trainer/net/test_cuda_net.c)

@@ -52,12 +52,20 @@ int __wrap_pthread_rwlock_wrlock(pthread_rwlock_t *l);
 int __real_nanosleep(const struct timespec *t, struct timespec *left);
 int __wrap_nanosleep(const struct timespec *t, struct timespec *left);
 
+/* Not as long as *t: another rank may wait for what this one's device does, and the stand-in's does
+ * so only when its host, awake again, beats. */
 int __wrap_pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *t)
 {
+	struct timespec soon;
+
 	if (!baton_mine)
 		return __real_pthread_cond_timedwait(c, m, t);
+	(void)clock_gettime(CLOCK_MONOTONIC, &soon);
+	soon.tv_nsec += 200000;
+	soon.tv_sec += soon.tv_nsec / 1000000000;
+	soon.tv_nsec %= 1000000000;
 	baton_give();
-	const int rc = __real_pthread_cond_timedwait(c, m, t);
+	const int rc = __real_pthread_cond_timedwait(c, m, &soon);
 
 	pthread_mutex_unlock(m); /* who has the baton may want it */
 	baton_take();

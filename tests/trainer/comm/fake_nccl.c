@@ -1,6 +1,6 @@
 /*
  * tests/trainer/comm/fake_nccl.c — a stand-in for libnccl.so.2: its symbols, for ranks of one
- * process, which meet in a file that the unique id names. Sums are made in rank order, and a
+ * process, which meet in memory that the unique id names. Sums are made in rank order, and a
  * group's sends and receives together, when the stream comes to them: a stream of the stand-in
  * device (cuda_shim), recorded or not; without that device (a stream NULL) within the call. A send
  * is done when it was received: NCCL keeps to no more. With SWEEPD_FAKE_NCCL_WRONG in the
@@ -20,20 +20,15 @@
 #include "tests/trainer/comm/fake_nccl.h"
 #include "tests/kernels/cuda_shim/shim.h"
 #include "tests/trainer/comm/fake_nccl_api.h"
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
 #define RANKS 8
-#define BYTES ((size_t)4 << 20) /* of a sum at most */
-#define MOVED ((size_t)1 << 18) /* of a send */
-#define MOVES 8                 /* of a group */
+#define MOVES 8 /* of a group */
 
 enum { FLOAT32 = 7, FLOAT64 = 8 };
 
@@ -50,19 +45,20 @@ struct member {
 	atomic_bool here;
 	atomic_ullong posted, taken; /* sums */
 	unsigned long long hash;     /* of all sums up to the one that is posted */
-	char data[BYTES] __attribute__((aligned(8)));
+	void *data;
 };
 
 /* What one rank sends to another, one at a time. */
 struct lane {
 	atomic_ullong sent, taken;
 	size_t n;
-	float data[MOVED];
+	float *data;
 };
 
 struct meeting {
 	struct member member[RANKS];
 	struct lane lane[RANKS][RANKS]; /* [from][to] */
+	struct meeting *next;           /* all that ever were */
 };
 
 struct comm {
@@ -73,12 +69,11 @@ struct comm {
 	unsigned long long hash;
 	bool finalized, met, recorded;
 	atomic_bool aborted, stuck; /* stuck: on the device, where it waits for another rank */
-	char path[128];
-	struct comm *next; /* all that ever were: streams may still hold sums of them */
+	struct comm *next;          /* all that ever were: streams may still hold sums of them */
 };
 
 static struct comm *comms;
-static char drawn[128];           /* the file of the id that was drawn last */
+static struct meeting *meetings;
 static struct sw_fake_nccl alone; /* of a thread that has none */
 #define fake (*fake_of_rank())
 
@@ -158,29 +153,39 @@ int ncclGetVersion(int *version)
 	return fails() ? INTERNAL : SUCCESS;
 }
 
+/* A copy, until the next one; NULL: none. */
+static void keep(void *kept, const void *data, size_t bytes)
+{
+	void **at = kept;
+
+	free(*at);
+	*at = malloc(bytes);
+	if (!*at)
+		abort();
+	memcpy(*at, data, bytes);
+}
+
 int ncclGetUniqueId(struct id *id)
 {
-	int fd;
+	struct meeting *at;
 
 	outside("ncclGetUniqueId");
 	if (fails())
 		return INTERNAL;
+	at = calloc(1, sizeof *at);
+	if (!at)
+		abort();
+	at->next = meetings;
+	meetings = at;
 	memset(id, 0, sizeof *id);
-	(void)snprintf(id->path, sizeof id->path, "/dev/shm/sweepd-fake-nccl-XXXXXX");
-	fd = mkstemp(id->path);
-	if (fd < 0 || ftruncate(fd, sizeof(struct meeting)) != 0)
-		refuse("no file to meet in");
-	close(fd);
-	memcpy(drawn, id->path, sizeof drawn);
+	memcpy(id, &at, sizeof at);
 	return SUCCESS;
 }
 
 int ncclCommInitRankConfig(struct comm **out, int world, struct id id, int rank,
 			   const struct config *config)
 {
-	const int fd = open(id.path, O_RDWR | O_CLOEXEC);
 	struct comm *c = calloc(1, sizeof *c);
-	void *at;
 
 	outside("ncclCommInitRankConfig");
 	if (config->magic != 0xcafebeef || config->version < 21400 ||
@@ -194,21 +199,14 @@ int ncclCommInitRankConfig(struct comm **out, int world, struct id id, int rank,
 	if (world < 1 || world > RANKS || rank < 0 || rank >= world)
 		refuse("rank %d of %d", rank, world);
 	*out = NULL;
-	/* without a file rank 0 has failed already: nobody will come */
-	at = mmap(NULL, sizeof(struct meeting), PROT_READ | PROT_WRITE,
-		  fd >= 0 ? MAP_SHARED : MAP_SHARED | MAP_ANONYMOUS, fd, 0);
-	if (at == MAP_FAILED || !c)
-		refuse("no memory to meet in");
-	if (fd >= 0)
-		close(fd);
-	*c = (struct comm){
-		.at = at, .rank = rank, .world = world, .waits = 2, .of = &fake, .next = comms};
-	memcpy(c->path, id.path, sizeof c->path);
+	if (!c)
+		abort();
+	*c = (struct comm){.rank = rank, .world = world, .waits = 2, .of = &fake, .next = comms};
+	memcpy(&c->at, &id, sizeof c->at);
 	comms = c;
 	*out = c;
 	if (fails()) {
 		c->error = INTERNAL;
-		(void)unlink(c->path);
 		return INTERNAL;
 	}
 	atomic_store(&c->at->member[rank].here, true);
@@ -234,8 +232,6 @@ int ncclCommGetAsyncError(struct comm *c, int *state)
 		*state = IN_PROGRESS;
 		return SUCCESS;
 	}
-	if (!c->met)
-		(void)unlink(c->path); /* all have it */
 	c->met = true;
 	*state = c->error ? c->error : c->waits ? IN_PROGRESS : SUCCESS;
 	c->waits -= c->waits > 0;
@@ -283,8 +279,6 @@ static void comm_reclaim(struct comm *c)
 	moment = (struct timespec){.tv_nsec = 100000};
 	while ((c->recorded && sw_shim_graphs > 0) || others_are_stuck(c))
 		(void)nanosleep(&moment, NULL);
-	(void)unlink(c->path);
-	(void)unlink(drawn); /* perhaps nobody has come to it */
 	c->of->aborts++;
 }
 
@@ -373,7 +367,7 @@ static bool sum_post(const struct sum *s, unsigned long long k)
 			return false;
 	c->hash = (c->hash ^ s->n ^ (unsigned long long)s->type << 32) * 0x100000001b3u + 1;
 	me->hash = c->hash;
-	memcpy(me->data, s->p, sum_bytes(s));
+	keep(&me->data, s->p, sum_bytes(s));
 	atomic_store(&me->posted, k + 1);
 	return true;
 }
@@ -381,10 +375,10 @@ static bool sum_post(const struct sum *s, unsigned long long k)
 /* In rank order. */
 #define ADD(type)                                                                                  \
 	for (size_t i = 0; i < s->n; i++) {                                                        \
-		type sum = ((const type *)(const void *)at->member[0].data)[i];                    \
+		type sum = ((const type *)at->member[0].data)[i];                                  \
                                                                                                    \
 		for (int r = 1; r < s->c->world; r++)                                              \
-			sum += ((const type *)(const void *)at->member[r].data)[i];                \
+			sum += ((const type *)at->member[r].data)[i];                              \
 		((type *)s->p)[i] = sum;                                                           \
 	}
 
@@ -452,8 +446,7 @@ int ncclAllReduce(const void *from, void *to, size_t n, int type, int op, struct
 	ready(c, "ncclAllReduce");
 	const struct sum asked = {.c = c, .p = to, .n = n, .type = type};
 
-	if (from != to || n == 0 || sum_bytes(&asked) > BYTES ||
-	    (type != FLOAT32 && type != FLOAT64) || op != 0)
+	if (from != to || n == 0 || (type != FLOAT32 && type != FLOAT64) || op != 0)
 		refuse("ncclAllReduce of %zu of type %d, operation %d", n, type, op);
 	on_device("ncclAllReduce", to, sum_bytes(&asked), stream);
 	if (fails()) {
@@ -472,7 +465,7 @@ static bool send_run(struct lane *l, struct move *m)
 		if (atomic_load(&l->taken) < m->k) /* one before it is on its way */
 			return false;
 		l->n = m->n;
-		memcpy(l->data, m->p, m->n * sizeof *m->p);
+		keep(&l->data, m->p, m->n * sizeof *m->p);
 		atomic_store(&l->sent, m->k + 1);
 		m->posted = true;
 	}
@@ -536,7 +529,7 @@ int ncclGroupStart(void)
 	outside("ncclGroupStart");
 	if (fails())
 		return INTERNAL;
-	now.open = true;
+	now.open = fake.in_group = true;
 	now.failed = false;
 	now.aborts_n = 0;
 	now.of = (struct group){0};
@@ -549,7 +542,7 @@ static int move_say(const char *symbol, struct move m, int type, struct comm *c,
 	if (!now.open || now.aborts_n)
 		refuse("%s without a group", symbol);
 	ready(c, symbol);
-	if (m.n == 0 || m.n > MOVED || type != 7)
+	if (m.n == 0 || type != FLOAT32)
 		refuse("%s of %zu of type %d", symbol, m.n, type);
 	if (m.peer < 0 || m.peer >= c->world || m.peer == c->rank)
 		refuse("%s of rank %d of %d with rank %d", symbol, c->rank, c->world, m.peer);
@@ -583,7 +576,7 @@ int ncclGroupEnd(void)
 {
 	if (!now.open)
 		refuse("ncclGroupEnd without a group");
-	now.open = false;
+	now.open = fake.in_group = false;
 	for (unsigned i = 0; i < now.aborts_n; i++) /* NCCL does so at once, in threads */
 		comm_reclaim(now.aborts[i]);
 	if (now.aborts_n)

@@ -14,7 +14,7 @@ struct sw_fake_nccl {
 	/* questions while none is in progress are no calls: they come by chance */
 	bool idle_passes;
 	/* Told by the stand-in: */
-	bool fired;
+	bool fired, in_group;
 	unsigned calls, given, ends; /* ends: in order */
 	atomic_uint aborts;          /* that are done */
 	unsigned sums, moves;        /* that were made; sends and receives */

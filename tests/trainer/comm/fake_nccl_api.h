@@ -11,7 +11,7 @@
 enum { SUCCESS, CUDA_ERROR, INTERNAL = 3, IN_PROGRESS = 7 };
 
 struct id {
-	char path[128];
+	char bytes[128];
 };
 
 struct config {

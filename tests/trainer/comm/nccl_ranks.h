@@ -20,7 +20,7 @@ sw_ops_open_fn sw_ops_cuda_open;
 static _Thread_local const struct sw_ops *o;
 static _Thread_local struct sw_queue *q;
 static _Thread_local struct sw_comm *comm;
-static _Thread_local struct sw_err err;
+static _Thread_local struct sw_err rank_err;
 
 static struct sw_fake_nccl fakes[4];
 
@@ -59,10 +59,10 @@ static inline void *rank_live(void *arg)
 
 	comm = me->comm;
 	fake = &fakes[rank];
-	err = (struct sw_err)SW_ERR_INIT;
+	rank_err = (struct sw_err)SW_ERR_INIT;
 	baton_take();
 	sw_beat_to(baton_pass, NULL, 0);
-	ck_assert_msg(sw_ops_cuda_open((int)rank, &o, &err) == SW_OK, "%s", err.msg);
+	ck_assert_msg(sw_ops_cuda_open((int)rank, &o, &rank_err) == SW_OK, "%s", rank_err.msg);
 	ck_assert_int_eq(o->queue_create(&q), SW_OK);
 	ck_assert(sw_comm_on_devices(comm));
 	o->watch(q, sw_comm_look, comm);

@@ -7,7 +7,7 @@
 static void open_devices(void)
 {
 	sw_comm_groups(comm, 2);
-	ck_assert_msg(sw_comm_devices(comm, &err) == SW_OK, "%s", err.msg);
+	ck_assert_msg(sw_comm_devices(comm, &rank_err) == SW_OK, "%s", rank_err.msg);
 }
 
 static void another_size(unsigned rank)
@@ -51,108 +51,72 @@ START_TEST(stand_in_never_ends_two_sends_that_wait_for_each_other)
 }
 END_TEST
 
-static _Thread_local float *mine; /* of the device */
-static _Thread_local struct comm *other;
+/* A call against the rules, of a communicator of rank 0 of two. */
+static const struct rule {
+	bool group; /* in one */
+	enum { SEND, RECEIVE, SUM, START, END, FINALIZE, QUESTION } call;
+	size_t n;
+	int type, peer;
+	bool hosts; /* memory */
+} rules[] = {
+	{false, SEND, 1, 7, 1, false},    {false, RECEIVE, 1, 7, 1, false},
+	{true, START, 0, 0, 0, false},    {true, END, 0, 0, 0, false}, /* of nothing */
+	{false, END, 0, 0, 0, false},     {true, SUM, 1, 7, 0, false},
+	{true, FINALIZE, 0, 0, 0, false}, {true, QUESTION, 0, 0, 0, false},
+	{true, SEND, 1, 8, 1, false},    /* another type */
+	{true, SEND, 0, 7, 1, false},    /* nothing */
+	{true, SEND, 1, 7, 2, false},    /* there is none */
+	{true, RECEIVE, 1, 7, 0, false}, /* itself */
+	{true, SEND, 1, 7, 1, true},
+};
 
-static void (*broken_rule)(void);
+static struct rule broken;
 
-static void rule_send_without_group(void)
+static void rule_break(struct comm *c, float *mine)
 {
-	(void)ncclSend(mine, 1, 7, 1, other, NULL);
-}
-
-static void rule_receive_without_group(void)
-{
-	(void)ncclRecv(mine, 1, 7, 1, other, NULL);
-}
-
-static void rule_group_in_group(void)
-{
-	(void)ncclGroupStart();
-	(void)ncclGroupStart();
-}
-
-static void rule_group_of_nothing(void)
-{
-	(void)ncclGroupStart();
-	(void)ncclGroupEnd();
-}
-
-static void rule_end_without_group(void)
-{
-	(void)ncclGroupEnd();
-}
-
-static void rule_sum_in_group(void)
-{
-	(void)ncclGroupStart();
-	(void)ncclAllReduce(mine, mine, 1, 7, 0, other, NULL);
-}
-
-static void rule_group_left_open(void)
-{
-	(void)ncclGroupStart();
-	(void)ncclCommFinalize(other);
-}
-
-static void rule_question_in_group(void)
-{
+	const struct rule *r = &broken;
+	static float live[1];
+	void *p = r->hosts ? live : mine, *stream = NULL;
 	int state;
 
-	(void)ncclGroupStart();
-	(void)ncclCommGetAsyncError(other, &state);
+	if (r->hosts)
+		(void)o->fork(q, &stream);
+	if (r->group)
+		(void)ncclGroupStart();
+	switch (r->call) {
+	case SEND:
+		(void)ncclSend(p, r->n, r->type, r->peer, c, stream);
+		break;
+	case RECEIVE:
+		(void)ncclRecv(p, r->n, r->type, r->peer, c, stream);
+		break;
+	case SUM:
+		(void)ncclAllReduce(p, p, r->n, r->type, 0, c, stream);
+		break;
+	case START:
+		(void)ncclGroupStart();
+		break;
+	case END:
+		(void)ncclGroupEnd();
+		break;
+	case FINALIZE:
+		(void)ncclCommFinalize(c);
+		break;
+	case QUESTION:
+		(void)ncclCommGetAsyncError(c, &state);
+		break;
+	}
 }
-
-static void rule_another_type(void)
-{
-	(void)ncclGroupStart();
-	(void)ncclSend(mine, 1, 8, 1, other, NULL);
-}
-
-static void rule_nothing_sent(void)
-{
-	(void)ncclGroupStart();
-	(void)ncclSend(mine, 0, 7, 1, other, NULL);
-}
-
-static void rule_no_such_peer(void)
-{
-	(void)ncclGroupStart();
-	(void)ncclSend(mine, 1, 7, 2, other, NULL);
-}
-
-static void rule_peer_itself(void)
-{
-	(void)ncclGroupStart();
-	(void)ncclRecv(mine, 1, 7, 0, other, NULL);
-}
-
-static void rule_hosts_memory(void)
-{
-	static float live[1];
-	void *stream;
-
-	(void)o->fork(q, &stream);
-	(void)ncclGroupStart();
-	(void)ncclSend(live, 1, 7, 1, other, stream);
-}
-
-static void (*const rules[])(void) = {
-	rule_send_without_group, rule_receive_without_group, rule_group_in_group,
-	rule_group_of_nothing,   rule_end_without_group,     rule_sum_in_group,
-	rule_group_left_open,    rule_question_in_group,     rule_another_type,
-	rule_nothing_sent,       rule_no_such_peer,          rule_peer_itself,
-	rule_hosts_memory,
-};
 
 /* Of a communicator of its own, of two ranks. */
 static void break_rule(unsigned rank)
 {
 	const struct config config = {sizeof config, 0xcafebeef, 21400, 0};
 	struct id id = {{0}};
+	struct comm *other;
+	float *mine = floats(0);
 	int state = IN_PROGRESS;
 
-	mine = floats(0);
 	open_devices(); /* which pins the order, too */
 	if (rank == 0)
 		ck_assert_int_eq(ncclGetUniqueId(&id), SUCCESS);
@@ -163,12 +127,12 @@ static void break_rule(unsigned rank)
 		baton_pass(NULL);
 	}
 	if (rank == 0)
-		broken_rule();
+		rule_break(other, mine);
 }
 
 START_TEST(stand_in_aborts_at_a_group_against_the_rules)
 {
-	broken_rule = rules[_i];
+	broken = rules[_i];
 	ranks_run(2, break_rule);
 }
 END_TEST

@@ -31,6 +31,7 @@ static const struct sw_trainer adam = {.classes = true,
 				       .epochs = EPOCHS};
 
 static const char wine[] = "{\"name\": \"wine\"}";
+static const char *rows = wine; /* what is trained on */
 
 static size_t device_bytes; /* of the next load_on */
 
@@ -65,7 +66,7 @@ static inline void model_make(const char *text)
 static inline void open_on(const struct sw_ops *ops)
 {
 	ck_assert_int_eq(ops->queue_create(&queue), SW_OK);
-	load_on(ops, wine);
+	load_on(ops, rows);
 	model_make(layers);
 }
 
@@ -134,9 +135,9 @@ static inline sw_status train(struct curve *c, const struct sw_ops *ops, const s
 }
 
 /* A table's graph_begin(): then its calls are made one by one. */
-static inline sw_status no_graphs(struct sw_queue *q)
+static inline sw_status no_graphs(struct sw_queue *on)
 {
-	(void)q;
+	(void)on;
 	return SW_UNSUPPORTED;
 }
 

@@ -211,6 +211,24 @@ static inline void gang_run(unsigned world)
 		ck_assert_int_eq(pthread_join(thread[r], NULL), 0);
 }
 
+static inline void staged_run(unsigned stages, unsigned world, unsigned parts)
+{
+	gang.trainer.stages = stages;
+	gang.trainer.microbatches = stages > 1 ? parts : 0;
+	gang_run(world);
+}
+
+/* What so many ranks without stages see, their shares in parts of so many rows. */
+static inline struct rank unstaged(unsigned world, uint64_t micro)
+{
+	gang.trainer.micro_batch = micro;
+	staged_run(1, world, 1);
+	gang.trainer.micro_batch = 0;
+	ck_assert_msg(gang.rank[0].rc == SW_OK, "%s", gang.rank[0].line);
+	ck_assert_uint_eq(gang.rank[0].reports, gang.trainer.epochs - gang.from);
+	return gang.rank[0];
+}
+
 /* dataset: its JSON; device_bytes: of struct sw_data_want. */
 static inline void gang_setup(const char *dataset, bool classes, size_t device_bytes)
 {
@@ -259,6 +277,21 @@ static inline void ranks_are_alike(void)
 				      "rank %u of %u has another state after step %zu", r,
 				      gang.world, i + 1);
 	}
+}
+
+/* All ended well, and alike: only rank 0 reports. Where they share batches they have the same
+ * states. */
+static inline void all_ended(enum sw_train_end end, size_t reports, size_t steps)
+{
+	for (unsigned r = 0; r < gang.world; r++) {
+		ck_assert_msg(gang.rank[r].rc == SW_OK, "rank %u of %u: %s", r, gang.world,
+			      gang.rank[r].line);
+		ck_assert_int_eq(gang.rank[r].end, end);
+		ck_assert_uint_eq(gang.rank[r].steps, steps);
+		ck_assert_uint_eq(gang.rank[r].reports, r == 0 ? reports : 0);
+	}
+	if (gang.trainer.stages <= 1 && steps > 0)
+		ranks_are_alike();
 }
 
 /* The gang has the states of one rank's steps from `skip` on. */
