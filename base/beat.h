@@ -12,8 +12,8 @@
 
 #define SW_BEAT_US 100000
 
-/* From now on listen(ctx) is called by this thread's beats, at most every so often; NULL: no
- * more. */
+/* From now on listen(ctx) is called by this thread's beats, at most every so often; NULL: it is not
+ * called. */
 void sw_beat_to(void (*listen)(void *ctx), void *ctx, int64_t every_us);
 
 /* Called by loops over rows, tensors, blocks of a file, operations of a net: whatever turn may not

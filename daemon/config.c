@@ -76,7 +76,7 @@ static sw_status read_bytes(const char *option, const char *text, int64_t *out, 
 	return SW_OK;
 }
 
-/* From 1 to a million. */
+/* A count is from 1 to a million. */
 static sw_status read_count(const char *option, const char *text, int64_t *out, struct sw_err *err)
 {
 	char *end;

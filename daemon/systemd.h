@@ -30,7 +30,8 @@ SW_NODISCARD sw_status sw_systemd_take(struct sw_systemd *s, char *path, size_t 
 /* "READY=1", "STOPPING=1". A manager that does not listen is no reason to fail. */
 void sw_systemd_tell(const struct sw_systemd *s, const char *state);
 
-/* From a timer of the loop: a loop that is stuck does not come here, and the manager notices. */
+/* A timer of the loop calls it: a loop that is stuck does not come here, and the manager
+ * notices. */
 void sw_systemd_tick(struct sw_systemd *s, int64_t now_us);
 
 #endif

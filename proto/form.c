@@ -61,7 +61,7 @@ size_t sw_key_word(const struct sw_form_key *k, const char *word)
 	return i;
 }
 
-/* Of one that is not among them. */
+/* Returns what a word that is no choice was perhaps meant to be. */
 static const char *nearest_word(const struct sw_form_key *k, const char *word)
 {
 	const struct sw_hint *hint = hint_of(k->hints, k->hints_n, word);
@@ -163,7 +163,7 @@ static void check_value(const struct value *at)
 		[SW_KEY_CHOICE] = check_word,    [SW_KEY_CHOICE + 1] = NULL};
 	const struct sw_form_key *k = at->key;
 
-	/* Whether there is such a parameter only those who know them can say. */
+	/* Only those who know the parameters can say whether there is such a one. */
 	if (k->kind == SW_KEY_ANY || (k->searched && cJSON_IsString(at->v)))
 		return;
 	if (!is_kind[k->kind](at->v))

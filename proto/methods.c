@@ -171,7 +171,8 @@ const char *sw_methods_openrpc(size_t *n)
 sw_status sw_methods_check(const struct sw_methods *m, size_t i, const cJSON *params,
 			   struct sw_err *err)
 {
-	/* Of a call's faults the first is told: clients are programs, and mend one at a time. */
+	/* Only the first of a call's faults is told: clients are programs, and mend one at a
+	 * time. */
 	struct sw_err first;
 	struct sw_faults f = {&first, 1, 0};
 

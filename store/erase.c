@@ -22,7 +22,7 @@ static const char *const tables[] = {
 	ROWS_OF("suggestion", "trial"),
 	ROWS_OF("attempt", "trial, attempt"),
 	ROWS_OF("trial", "trial"),
-	/* Of the whole sweep: nothing of these stays with a trial. */
+	/* These go for the whole sweep: nothing of them stays with a trial. */
 	"DELETE FROM event WHERE sweep = ?1 AND ev IN"
 	" (SELECT ev FROM event WHERE sweep = ?1 LIMIT ?4)",
 	"DELETE FROM prior WHERE sweep = ?1 AND n IN"

@@ -38,7 +38,7 @@ bool sw_read_behind(const struct sw_db *db);
 SW_NODISCARD sw_status sw_read_sweeps(struct sw_db *db, int64_t sweep, sw_row_sweep_cb *cb,
 				      void *arg, struct sw_err *err);
 
-/* Of one sweep; SW_GONE_NOT if it is not stored. */
+/* Reads what is left of one sweep; SW_GONE_NOT if it is not stored. */
 SW_NODISCARD sw_status sw_read_gone(struct sw_db *db, int64_t sweep, enum sw_gone *out,
 				    struct sw_err *err);
 

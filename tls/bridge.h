@@ -57,7 +57,7 @@ void sw_bridge_destroy(struct sw_bridge *b);
 /* false: the handshake failed, b->why says it. *done: it is over, by the key. */
 bool sw_bridge_shake(struct sw_bridge *b, bool *done);
 
-/* Of an open or ending one; returns the state that follows. */
+/* Moves what an open or ending one can move; returns the state that follows. */
 enum sw_bridge_state sw_bridge_step(struct sw_bridge *b);
 
 #endif

@@ -120,7 +120,7 @@ static int open_door(struct sw_tls_dial *d, struct sw_err *err)
 	if (!tmp || *tmp != '/' || strlen(tmp) + sizeof "/sweepd-XXXXXX" > sizeof d->folder)
 		tmp = "/tmp";
 	snprintf(d->folder, sizeof d->folder, "%s/sweepd-XXXXXX", tmp);
-	/* Mode 0700: whoever could connect here would speak with this pilot's key. */
+	/* Mode 0700: a process that could connect here would speak with this pilot's key. */
 	if (!mkdtemp(d->folder)) {
 		(void)sw_err_set(err, SW_IO, "no folder %s: %s", d->folder, strerror(errno));
 		d->folder[0] = '\0';

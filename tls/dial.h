@@ -1,7 +1,7 @@
 /*
  * tls/dial.h — the other side of tls/listen.h: a unix socket in a private folder under $TMPDIR (or
  * /tmp). Each connection to it gets a TLS connection of its own to the listener; where that cannot
- * be had, it ends, and whoever opened it tries again.
+ * be had, it ends, and the side that opened it tries again.
  *
  * Threads  One of its own, with all signals blocked. It also looks the host up.
  * Log      `tls.dialled`, and `tls.not_dialled` with why, which is not said again until it changes.

@@ -20,8 +20,8 @@ struct sw_tls_listener {
 	struct sw_tls_loop loop;
 };
 
-/* The identity is noted before the key is looked up: whoever takes the key away and then cuts finds
- * the connection, or has been earlier than the look. */
+/* The identity is noted before the key is looked up: a caller that takes the key away and then cuts
+ * finds the connection, or has been earlier than the look. */
 static bool on_key(void *bridge, const char *identity, unsigned char key[SW_TLS_KEY_BYTES])
 {
 	struct sw_bridge *b = bridge;

@@ -3,7 +3,7 @@
  * (external PSK with (EC)DHE), and by nothing else. There is no certificate, ticket or early data,
  * and nothing is parsed before the handshake has ended.
  *
- * A connection that got in is joined with a unix socket pair: whoever takes the other end needs no
+ * A connection that got in is joined with a unix socket pair: the holder of the other end needs no
  * TLS. Bytes that one side does not read are kept back in the sender (16 KiB wait here a way).
  *
  * Limits   10 s a handshake; at most 64 that are open, then the oldest goes as soon as it is 200 ms

@@ -48,7 +48,7 @@ static bool take_row(const struct sw_row_point *row, void *arg)
 	return true;
 }
 
-/* Of the rows of the front. */
+/* Measures the rows of the front. */
 static sw_status measure_front(struct sw_front *f)
 {
 	const size_t m = f->spec->n_metrics;

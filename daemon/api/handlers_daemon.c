@@ -78,7 +78,7 @@ void sw_handle_pilot_cancel(struct sw_call *call)
 	sw_call_reply_end(call);
 }
 
-/* But for those that were deleted. */
+/* Sweeps that were deleted do not count. */
 static int64_t count_sweeps(const struct sw_daemon *d)
 {
 	int64_t n = 0;

@@ -71,7 +71,7 @@ static void warn_of_memory(struct sw_jw *w, const struct sw_submit *s)
 	sw_jw_str(w, line);
 }
 
-/* Of a step: two slots of one core gained 13% there (docs/parallel.md). */
+/* Operations of a step; two slots of one core gained 13% there (docs/parallel.md). */
 #define LITTLE_FLOPS 3.3e6
 
 /* A step may be too little work for CPU slots to share. */

@@ -35,7 +35,7 @@ struct list_question {
 	int64_t last;     /* the one that was written last */
 	char state[16];   /* wanted; "": any */
 	struct sw_db *db;
-	/* Of the newest that run what no row has: why nothing goes on there. */
+	/* For the newest sweeps that run, why nothing goes on there: no row says it. */
 	struct {
 		int64_t sweep;
 		char text[160];
@@ -68,7 +68,7 @@ static void note_running(struct list_question *l, const struct sw_daemon *d)
 		const size_t cap = sizeof l->notes[0].text;
 		bool ending;
 
-		/* Of any other the row says it. */
+		/* The row of any other sweep says it. */
 		if (live->state != SW_SWEEP_RUNNING || live->sched == NULL)
 			continue;
 		(void)snprintf(text, cap, "%.*s", (int)cap - 1,
@@ -92,7 +92,7 @@ static bool write_list_best(const struct sw_row_trial *row, void *arg)
 	return true;
 }
 
-/* Of several metrics none is the best: how many no other beats. */
+/* With several metrics no trial is the best, so the row tells how many no other beats. */
 static void write_list_front(const struct sw_front *f, struct sw_jw *w)
 {
 	sw_jw_knull(w, "best");

@@ -16,7 +16,7 @@ struct why_question {
 	enum sw_pruner_kind pruner;
 	bool brackets;    /* it has several */
 	int64_t enqueued; /* of those that the user enqueued the trial is this one; 0: none */
-	/* From the store. */
+	/* The store has told these. */
 	char state[16];
 	int64_t attempt, step;
 	struct sw_buf cause, facts; /* of the trial; of how it came about */

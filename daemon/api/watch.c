@@ -142,7 +142,7 @@ static void on_update(void *arg)
 	free_update(l);
 }
 
-/* That the store is stuck is told, and then all that it kept back: what was told in between shows
+/* Tells that the store is stuck, and later all that it kept back: what was told in between shows
  * less than what had changed. */
 static void note_stuck(struct sw_running *live)
 {

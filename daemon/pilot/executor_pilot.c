@@ -116,7 +116,7 @@ static sw_status pilot_adopt(uv_loop_t *loop, const char *handle, sw_ended_cb *e
 		w->peer[0] = '\0';
 		return sw_err_set(err, SW_NOT_FOUND, "its key is gone");
 	}
-	/* Whether it was submitted before the daemon was killed the next lists say. Its job serves
+	/* The next lists say whether it was submitted before the daemon was killed. Its job serves
 	 * that shape, whether or not a sweep wants it now. */
 	(void)sw_job_shape_open(d, w->shape);
 	p->told = p->submitted = true;

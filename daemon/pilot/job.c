@@ -86,8 +86,8 @@ void sw_pilot_end(struct sw_pilot *p, bool blamed, const char *cause)
 		sw_pilot_files_said(p, said, sizeof said);
 	sw_log(began ? SW_LOG_INFO : SW_LOG_WARN, "pilot.end", "name=%s id=\"%s\" cause=\"%s\"",
 	       p->name, p->id, cause);
-	/* Before the slot is free again: a pilot that still runs must not speak for whoever has it
-	 * next. */
+	/* Before the slot is free again: a pilot that still runs must not speak for the next that
+	 * has it. */
 	sw_port_drop_key(d, p->name);
 	sw_pilot_files_remove(d, p->name);
 	w->blameless = !blamed;

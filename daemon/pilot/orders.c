@@ -56,7 +56,7 @@ static void keep_id(struct sw_pilot *p, const char *id)
 
 /* --- submit --- */
 
-/* Of the batch that is being submitted. */
+/* Finds a pilot by its place in the batch that is being submitted. */
 static struct sw_pilot *find_under_way(struct sw_daemon *d, unsigned place)
 {
 	for (struct sw_pilot *p = NULL; (p = sw_pilot_next(d, p)) != NULL;)
@@ -164,7 +164,7 @@ static void free_stray(struct sw_stray **at)
 	free(s);
 }
 
-/* Of those of the last list that it did not name again. */
+/* Drops the strays that the last list did not name again. */
 static void drop_strays(struct sw_daemon *d)
 {
 	for (struct sw_stray **at = &d->pilot.strays; *at != NULL;) {
@@ -288,7 +288,7 @@ static void on_strays_cancelled(void *user, const struct sw_errand_end *run)
 	d->pilot.list_due = d->pilot.n > 0;
 }
 
-/* Those of one executor and one state folder together. False: none is due. */
+/* Cancels those of one executor and one state folder together. False: none is due. */
 static bool cancel_strays(struct sw_daemon *d)
 {
 	const char *args[SW_PILOT_BATCH + 1] = {NULL};

@@ -89,7 +89,7 @@ static bool end_if_over(struct sw_pilot *p, int64_t now_us)
 	if (p->bye[0] != '\0' && is_unexplained(p, now_us))
 		return false;
 	if (p->bye[0] != '\0') {
-		/* That it ended is nothing new. */
+		/* It said bye, so that it ended is nothing new. */
 		if (sw_pilot_is_over(p->state) && p->state != SW_PILOT_DONE)
 			sw_pilot_words(p, cause, sizeof cause);
 		else

@@ -164,8 +164,8 @@ static enum sw_card_state judge_reading(struct sw_card *c, const struct sums *s,
 		c->ecc = now->ecc;
 	/* The count begins anew when the driver is loaded. */
 	if (c->ecc_first < 0 || c->ecc < c->ecc_first)
-		/* Errors of before the daemon's start are no news: whoever started it has seen that
-		 * the GPU works. */
+		/* Errors of before the daemon's start are no news: the person who started it has
+		 * seen that the GPU works. */
 		c->ecc_first = c->ecc;
 	if (c->ecc > c->ecc_first) {
 		(void)snprintf(c->why, sizeof c->why, "%lld uncorrected ECC errors since the start",

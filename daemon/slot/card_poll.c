@@ -57,7 +57,7 @@ static void keep_xids(struct sw_nvml_view *old, struct sw_nvml_view *new)
 	}
 }
 
-/* Until it is time for the next reading. False: it is over. With the lock. */
+/* Waits, with the lock, until it is time for the next reading. False: it is over. */
 static bool rest_until_next(struct sw_card_poll *p)
 {
 	const struct timespec until = moment_in(p->every_ms);

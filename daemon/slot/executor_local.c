@@ -117,7 +117,7 @@ static void on_gone(uv_poll_t *watch, int status, int events)
 	(void)status;
 	(void)events;
 	(void)uv_poll_stop(watch);
-	/* It is no child of this daemon: its status goes to whoever reaps it. */
+	/* It is no child of this daemon: its status goes to the process that reaps it. */
 	end_proc(watch->data, "lost");
 }
 

@@ -78,7 +78,7 @@ void sw_gpu_usage_add(struct sw_slot *slots, size_t n, const struct sw_card *car
 					      ? bytes_on_gpus(&slots[i])
 					      : (int64_t)((double)card->ours * share);
 		u->any = true;
-		/* Of readings every few seconds: a peak in between is not seen. */
+		/* There is a reading every few seconds: a peak in between is not seen. */
 		u->peak = bytes > u->peak ? bytes : u->peak;
 		u->millijoules += all * share;
 		if (card->now.util >= 0) {

@@ -128,7 +128,7 @@ static void hold_gpu(struct sw_slot *s, struct sw_worker *w)
 	}
 }
 
-/* Of those that are free the ones that are linked best with the slot's own. */
+/* Takes, of the GPUs that are free, those that are linked best with the slot's own. */
 static void take_gpus(struct sw_slot *s, const struct sw_room_need *need)
 {
 	struct sw_daemon *d = s->d;

@@ -164,7 +164,7 @@ void sw_slot_next(struct sw_slot *s, struct sw_call *call, const char *refused);
 void sw_slot_next_end(struct sw_slot *s);
 /* Closes its connection, if it has one. */
 void sw_slot_disconnect(struct sw_slot *s);
-/* The connection closes, whoever closed it. */
+/* The connection closes, from either end. */
 void sw_slot_conn_gone(struct sw_conn *c);
 
 #endif

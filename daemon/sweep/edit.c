@@ -202,8 +202,8 @@ void sw_edits_write(const struct sw_edits *e, const struct sw_running *live, str
 	struct sw_jw w;
 
 	sw_jw_init_obj(&w, out);
-	/* The same members twice, as they become and in "from" as they were: whoever reads the
-	 * event later needs no other row to say what changed. */
+	/* The same members twice, as they become and in "from" as they were: a later reader of the
+	 * event needs no other row to say what changed. */
 	for (int old = 0; old < 2; old++) {
 		if (old)
 			sw_jw_kobj(&w, "from");
@@ -249,7 +249,7 @@ void sw_edits_changes(const cJSON *stored, struct sw_jw *w)
 	cJSON_ArrayForEach (v, stored) {
 		if (v == from || v->string == NULL || !cJSON_IsNumber(v))
 			continue;
-		/* Of these two 0 is a number like any other, not "none". */
+		/* For these two 0 is a number like any other, not "none". */
 		const bool limit = strcmp(v->string, "target") != 0 &&
 				   strcmp(v->string, "weight") != 0;
 

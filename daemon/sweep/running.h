@@ -74,8 +74,8 @@ struct sw_running {
 
 	struct {
 		struct sw_share share; /* running: trials on slots now */
-		/* Of its next trial, monotonic: since when it is short of slots in its turn, and
-		 * since when slots are reserved for it; 0: it is not, none are. */
+		/* Monotonic times of its next trial: since when it is short of slots in its turn,
+		 * and since when slots are reserved for it; 0: it is not, none are. */
 		int64_t short_us, reserved_us;
 	} claim; /* on slots; daemon/sweep/give/place.h */
 	struct sw_budget budget;

@@ -56,8 +56,8 @@ static void make_again(struct sw_verify *v, uint64_t known, struct sw_event *e)
 		 * when it drew. */
 		rc = sw_history_copy(&v->history, sw_sweep_history(s), (size_t)known);
 	if (rc == SW_OK)
-		/* From what the suggestion before left, made again here: a state in the store would
-		 * hide a difference. */
+		/* It starts at what the suggestion before left, made again here: a state in the
+		 * store would hide a difference. */
 		rc = sw_sampler_restore(v->sampler, state, n, &err);
 	if (rc == SW_OK)
 		rc = sw_sampler_suggest(v->sampler, &v->history, sw_sweep_made(s) + 1, &v->made,

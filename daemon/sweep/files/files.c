@@ -165,7 +165,7 @@ static void list_files(uv_work_t *work)
 
 /* --- remove --- */
 
-/* Of a program it is a folder. */
+/* A program's checkpoint is a folder. */
 static void remove_file(int folder, const struct sw_file *file)
 {
 	struct stat st;

@@ -16,7 +16,7 @@ struct best_search {
 	void *arg;
 };
 
-/* Of equals the first is the best. */
+/* The first of equals is the best. */
 static bool take_report(const struct sw_row_report *row, void *arg)
 {
 	struct best_search *b = arg;

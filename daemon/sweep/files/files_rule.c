@@ -121,7 +121,7 @@ static void drop(const struct sw_files *f, const struct sw_files_trial *t)
 
 /* --- which trials --- */
 
-/* Of those that have ended the best, of equals the first; NULL: none has a value. */
+/* Returns the best that has ended, and of equals the first; NULL: none has a value. */
 static const struct sw_files_trial *best_of(const struct sw_files *f, bool whole)
 {
 	const struct sw_files_trial *best = NULL, *t = f->trials;

@@ -75,8 +75,7 @@ static void take_bytes(struct sw_daemon *d)
 		return;
 	sw_log(full ? SW_LOG_WARN : SW_LOG_INFO, "state.quota", "why=\"%s%s\"", of,
 	       full ? ": no trial begins; those that run go on" : ": trials begin again");
-	/* A full quota needs no act: whoever is about to begin a trial asks sw_quota_full()
-	 * first. */
+	/* A full quota needs no act: every path that begins a trial asks sw_quota_full() first. */
 	if (!full)
 		begin_again(d);
 }

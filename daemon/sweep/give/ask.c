@@ -464,7 +464,7 @@ void sw_ask_serve(struct sw_running *live)
 	struct sw_waits *all = &live->waits[SW_WAIT_TRIAL];
 
 	for (size_t n = all->n; n > 0 && all->n > 0; n--) {
-		/* Of a sweep that has ended each is answered, with "done". */
+		/* Once a sweep has ended, each is answered, with "done". */
 		if (live->ended_ms == 0 && !sw_sweep_has_work(live->sched))
 			return;
 		sw_ask_answer(live, sw_wait_take(all, &all->head));

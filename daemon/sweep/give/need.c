@@ -86,7 +86,8 @@ sw_status sw_need_executor(const struct sw_daemon *d, const struct sw_spec *spec
 
 /* --- the slots that a precision rules out --- */
 
-/* Of the slots that would do but for the precision those that lack it; *known: such a GPU. */
+/* Counts, of the slots that would do but for the precision, those that lack it; *known: such a
+ * GPU. */
 static size_t count_without_precision(const struct sw_daemon *d, const struct sw_spec *spec,
 				      size_t *all, const struct sw_slot **known)
 {

@@ -33,7 +33,7 @@ int64_t sw_place_reserve_us(void);
 /* If d->slot.due: gives free slots the work there is. */
 void sw_place_flush(struct sw_daemon *d);
 
-/* Of this sweep and those that want a slot such as it wants (*rivals), the one that gets the next.
+/* Returns, of this sweep and those that want such a slot too (*rivals), the one that gets the next.
  * O(sweeps). */
 const struct sw_running *sw_place_next(const struct sw_running *live, size_t *rivals);
 

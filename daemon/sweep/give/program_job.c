@@ -202,7 +202,7 @@ bool sw_program_job_warning(const struct sw_spec *spec, char *out, size_t cap)
 		return false;
 	(void)snprintf(path, sizeof path, "%s/%s", *name == '/' ? "" : cwd, name);
 	const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	/* Of a longer script the beginning is read: the warning is only a hint. */
+	/* Only the beginning of a longer script is read: the warning is a hint. */
 	const ssize_t n = fd >= 0 ? read(fd, script, sizeof script - 1) : 0;
 	if (fd >= 0)
 		(void)close(fd);

@@ -39,7 +39,8 @@ static bool suits_pilots(const struct sw_slot *pilot, struct sw_room_need need)
 	return sw_room_takes(pilot, &need) > 0;
 }
 
-/* Those that have trials for pilots to give out, in the order in which they would be served. */
+/* Gathers those that have trials for pilots to give out, in the order in which they would be
+ * served. */
 static size_t gather_sweeps(const struct sw_daemon *d, const struct sw_slot *pilot,
 			    const struct sw_running *out[SWEEPS_MOST])
 {

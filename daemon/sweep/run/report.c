@@ -222,7 +222,7 @@ static sw_status step_report(struct sw_change *c, struct sw_running *live, const
 		return rc;
 	const struct sw_action *a = sw_actions_find(&c->actions, SW_ACTION_DECIDE);
 	assert(a != NULL); /* every REPORT that is taken is answered */
-	/* From the action, before the caller takes another step, which would replace the
+	/* It is read from the action before the caller takes another step, which would replace the
 	 * actions. */
 	*decision = sw_names_decision(a->decision);
 	/* Behind the step, for the row has the event's number and the verdict, which the step

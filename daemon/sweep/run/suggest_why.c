@@ -16,7 +16,7 @@ static void write_posterior(double mean, double sd, struct sw_jw *w)
 	sw_jw_knum(w, "sd", sd);
 }
 
-/* Of several metrics: the weights of this suggestion, and what was expected of what. */
+/* Writes, for several metrics, the weights of this suggestion and what the model expected. */
 static void write_metrics(const struct sw_suggestion *s, const struct sw_spec *spec,
 			  struct sw_jw *w)
 {

@@ -198,8 +198,8 @@ static void begin_chain(struct sw_suggester *s)
 
 	if (rc == SW_OK && s->sampler == NULL)
 		rc = sw_samplers_create(&s->sampler, sw_sweep_sampler_config(sweep_of(s)), &err);
-	/* From the state that was stored with the last trial, not from where a chain that went
-	 * stale has brought the sampler. */
+	/* It goes on from the state that was stored with the last trial, not from where a chain
+	 * that went stale has brought the sampler. */
 	if (rc == SW_OK)
 		rc = sw_sampler_restore(s->sampler, state, n, &err);
 	if (rc != SW_OK)
