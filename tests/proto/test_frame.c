@@ -3,7 +3,6 @@
 #include "proto/frame.h"
 #include "tests/run.h"
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Feeds bytes in pieces of `piece`; all lines that come out, joined by '|', an over-long one as
@@ -95,32 +94,6 @@ TEST_ROWS(frame_line_over_the_limit_is_reported_once_and_skipped, sizes)
 		sw_buf_fini(&seen);
 		sw_frame_fini(&f);
 	}
-}
-
-TEST(frame_many_lines_in_one_read_come_out_in_order)
-{
-	struct sw_frame f;
-	struct sw_buf text;
-	char *at, *line;
-	size_t room, len;
-
-	sw_frame_init(&f);
-	sw_buf_init(&text, 60000);
-	for (int i = 0; i < 10000; i++)
-		(void)sw_buf_addf(&text, "%d\n", i);
-	ck_assert_int_eq(sw_frame_room(&f, &at, &room), SW_OK);
-	ck_assert_uint_ge(room, text.len);
-	memcpy(at, text.data, text.len);
-	sw_frame_fed(&f, text.len);
-	for (int i = 0; i < 10000; i++) {
-		ck_assert_int_eq(sw_frame_next(&f, &line, &len), SW_OK);
-		ck_assert_ptr_nonnull(line);
-		ck_assert_int_eq(atoi(line), i);
-	}
-	ck_assert_int_eq(sw_frame_next(&f, &line, &len), SW_OK);
-	ck_assert_ptr_null(line);
-	sw_buf_fini(&text);
-	sw_frame_fini(&f);
 }
 
 /* A reader that never takes lines: room ends, memory does not grow without bound. */
