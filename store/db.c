@@ -51,7 +51,7 @@ sw_status sw_db_query(struct sw_db *db, const char *sql, const int64_t *ints, si
 			return sw_sql_err(err, db->conn, "prepare a query");
 		db->queries[db->n_queries++].sql = sql;
 	}
-	/* Its callback asks for the same rows again: the statement would be reset under the outer
+	/* A callback that asks for the same rows again would reset the statement under the outer
 	 * loop. */
 	if (sqlite3_stmt_busy(*stmt))
 		return sw_err_set(err, SW_BUSY, "this query runs already: %s", sql);

@@ -80,8 +80,9 @@ static void wake_all(const struct sw_serve *c)
 }
 
 /* Opens the device at the lane's first trial of the trainer; the lanes share its table and cache.
- * Before that a program has the device for itself: a context would cost it half a GiB, and needs
- * what it may not: the CUDA module, a driver as new, a compute mode that lets two in. */
+ * Before that a program has the device for itself: a context takes half a GiB of its memory. And to
+ * open it takes the CUDA module, a driver that is new enough for that, and a compute mode that lets
+ * two processes in, none of which the program may need. */
 static sw_status lane_open(struct lane *l, struct sw_err *err)
 {
 	struct lanes *all = l->all;

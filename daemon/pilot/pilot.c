@@ -394,7 +394,7 @@ sw_status sw_pilot_open(struct sw_daemon *d, struct sw_err *err)
 		return err->code;
 	/* A list at once: jobs that an earlier daemon left cost their owner by the minute. */
 	d->pilot.listed_us = d->clock->mono_us() - d->pilot.list_us;
-	d->pilot.list_due = true; /* for jobs that an earlier daemon left */
+	d->pilot.list_due = true;
 	sw_pilot_check(d);
 	return SW_OK;
 }

@@ -96,8 +96,8 @@ static void cut_short(struct sw_errand *p, const char *why)
 		return;
 	p->cut = why;
 	if (p->runs)
-		/* Safe while it runs: libuv reaps it in on_exit_(), and until then its number is
-		 * not given again. */
+		/* libuv reaps it in the turn of the loop that calls on_exit_(): until then the
+		 * number is its own. */
 		(void)kill(-p->process.pid, SIGKILL); /* it leads a group of its own */
 	close_when_over(p);
 }

@@ -59,7 +59,7 @@ struct sw_nvml_card {
 	int64_t energy_mj; /* since the driver was loaded */
 	int64_t ecc;       /* uncorrected errors since then */
 	bool throttled;    /* by heat, in hardware */
-	bool unlisted;     /* processes are not told here at all: a virtual GPU, WSL */
+	bool unlisted;     /* a list of processes is not to be had: a virtual GPU, WSL */
 	size_t proc_n;
 	struct sw_nvml_proc proc[SW_NVML_PROCS];
 };

@@ -159,8 +159,8 @@ static size_t choose(struct sw_bayes_accidents *a, const struct sw_history *h, s
 	assert(n_bad > 0);
 	size_t room = n_bad * ROWS_MOST / (n_bad + n_well);
 
-	/* Of either label enough to be seen, though the rarer one then counts more than its
-	 * share. */
+	/* Enough rows of either label stay to be seen, though the rarer one then counts more than
+	 * its share. */
 	room = room < EACH_LEAST ? EACH_LEAST : room;
 	room = room > ROWS_MOST - EACH_LEAST ? ROWS_MOST - EACH_LEAST : room;
 	if (n_well < ROWS_MOST - room)

@@ -12,8 +12,8 @@ static uint64_t feistel(uint64_t seed, unsigned half, uint64_t x)
 	uint64_t left = x >> half, right = x & mask;
 
 	for (uint32_t round = 0; round < ROUNDS; round++) {
-		/* The width is part of the draw's number: the same seed shuffles grids of other
-		 * sizes in other ways. */
+		/* The width is part of the draw's number: the same seed shuffles grids of
+		 * another width in another way. */
 		const uint64_t f = sw_rng_u64(seed, SW_RNG_PERMUTE, right, round << 8 | half);
 		const uint64_t next = left ^ (f & mask);
 

@@ -107,8 +107,8 @@ void sw_sobol_points(uint64_t seed, uint64_t first, size_t n, size_t d, double *
 			if (i == 0 || (uint32_t)number == 0)
 				key = sw_rng_u64(seed, SW_RNG_SOBOL, number >> 32, (uint32_t)dim);
 			const uint32_t x = scramble(digits_of(v, (uint32_t)number), (uint32_t)key);
-			/* 32 digits would leave gaps between doubles, and 0 itself would come:
-			 * random digits fill up to 53. */
+			/* 32 digits would leave gaps between doubles, and 0 would come once in each
+			 * 2^32: random digits fill up to 53. */
 			const uint32_t rest = mix(x ^ (uint32_t)(key >> 32)) >> 11;
 
 			out[i * d + dim] = (double)((uint64_t)x << 21 | rest) * 0x1p-53;

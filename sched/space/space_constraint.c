@@ -62,7 +62,7 @@ sw_status sw_space_constrain(struct sw_space *s, const struct sw_constraint *c, 
 		return rc;
 	if (n == 0)
 		return sw_err_set(err, SW_INVALID, "a constraint without a parameter");
-	/* Of measure zero: neither draws nor the walk would ever come to such a point. */
+	/* Such points have measure zero: neither draws nor the walk would ever come to one. */
 	if (c->op == SW_EQ && (has_reals(s, &c->left) || has_reals(s, &c->right)))
 		return sw_err_set(err, SW_INVALID,
 				  "no draw meets an equality of real numbers: leave out one of its "

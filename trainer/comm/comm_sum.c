@@ -110,8 +110,7 @@ sw_status sw_comm_sum_begin(struct sw_comm *c, void *stream, float *p, size_t n,
 	assert(parts >= 1 && parts <= world);
 	if (rc != SW_OK || world == 1)
 		return rc; /* of one rank p is the sum */
-	/* others may still read what is to be overwritten */
-	/* The row of the sum 64 before is used again: all must have read it. */
+	/* The row of the sum COMM_SUMS before is overwritten: all must have read it. */
 	if (k >= COMM_SUMS)
 		rc = comm_until(c, all_added, k - COMM_SUMS + 1);
 	if (rc != SW_OK)

@@ -136,7 +136,7 @@ static bool was_ended_with_worker(struct trial *t)
 	const struct sw_program *p = &t->ranks.v[t->ranks.failed].program;
 	const int64_t until_us = sw_clock_mono_us() + TOLD_US;
 
-	/* Only an end that nothing here has caused is a riddle. */
+	/* An end that this worker has caused is explained. */
 	if (!t->asked.going || t->overdue || t->reports.saving || !ended_badly(&t->ranks))
 		return false;
 	while ((p->signal == SIGTERM || p->code == 128 + SIGTERM) && sw_session_leaving(s) == 0 &&

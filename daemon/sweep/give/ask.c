@@ -135,7 +135,7 @@ static void write_job(struct sw_running *live, const struct sw_slot *s,
 		.sweep = (uint64_t)live->sweep,
 		.trial = start->trial,
 		.attempt = start->attempt,
-		/* 53 bits: all that a double keeps By trial and not by attempt: one that is
+		/* 53 bits are all that a double keeps. By trial and not by attempt: one that is
 		 * repeated begins with the same weights. */
 		.seed = sw_rng_u64(live->seed, SW_RNG_TRIAL, start->trial, 0) >> 11,
 		.data_seed = live->seed,

@@ -78,7 +78,7 @@ static bool adopt_row(const struct sw_row_slot *row, void *arg)
 	if (row->slot < 0 || (uint64_t)row->slot >= d->slot.slot_n)
 		return true;
 	s = &d->slot.slots[row->slot];
-	/* By name and place: the same number with another GPU behind it is another slot. */
+	/* By place and name: with other --devices this number may be another device's. */
 	if (strcmp(row->device, s->device.name) != 0 || strlen(row->worker) >= sizeof s->worker->id)
 		return true;
 	struct sw_worker *w = s->worker;

@@ -122,7 +122,7 @@ static sw_status attach(struct rebuild *b)
 	sw_settings_use(live, &r->settings);
 	r->spec = NULL; /* the sweep's now: sw_replay_fini() must not free them */
 	r->sched = NULL;
-	/* Its end had begun: sw_settle_go() goes on with the next slice once the daemon is up. */
+	/* If its end had begun, sw_settle_go() does the next slice once the daemon is up. */
 	sw_settle_recovered(live);
 	return sw_suggest_attach(live);
 }
