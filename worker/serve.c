@@ -100,16 +100,16 @@ static sw_status lane_open(struct lane *l, struct sw_err *err)
 	return rc;
 }
 
-/* A trial of the trainer. Where the device does not open, another slot's may. */
+/* A trial of the trainer. A device that does not open costs it nothing, for whatever reason, one
+ * that CUDA calls lost, too: another slot's may, and programs need no more than the driver. */
 static sw_status lane_train(struct lane *l, const struct sw_job *job, struct sw_err *err)
 {
-	const sw_status rc = lane_open(l, err);
+	struct sw_err why = SW_ERR_INIT; /* its own: the next trial's may be another */
+	const sw_status rc = lane_open(l, &why);
 
 	if (rc == SW_OK)
 		return sw_run_job(&l->runner, l->session, job, err);
-	if (rc == SW_DEVICE_LOST)
-		return rc;
-	sw_session_refuse(l->session, *err->msg ? err->msg : sw_status_str(rc));
+	sw_session_refuse(l->session, *why.msg ? why.msg : sw_status_str(rc));
 	return SW_OK;
 }
 
@@ -123,6 +123,7 @@ static int lane_work(struct lane *l)
 	sw_status rc = SW_OK;
 
 	while (rc == SW_OK && next_job(l, &job)) {
+		err = (struct sw_err)SW_ERR_INIT; /* the last trial's may stand in it */
 		const bool trains = job->command == NULL, visits = trains && job->visible != NULL;
 
 		if (trains)
@@ -265,6 +266,10 @@ int sw_serve(const struct sw_serve *config)
 	sw_status rc;
 	int code;
 
+	/* The backend sets it when it opens (kernels/cuda/device.c): here no thread reads the
+	 * environment yet. */
+	if (strncmp(config->device, "gpu:", 4) == 0)
+		(void)setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 	all = (struct lanes){.config = config,
 			     .lock = PTHREAD_MUTEX_INITIALIZER,
 			     .changed = PTHREAD_COND_INITIALIZER};

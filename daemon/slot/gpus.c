@@ -84,18 +84,19 @@ sw_status sw_gpus_start(struct sw_daemon *d, struct sw_err *err)
 	if (rc == SW_BUSY)
 		(void)sw_err_set(&why, SW_BUSY, "NVML does not answer: no word of it in %lld s",
 				 (long long)(g->first_ms / 1000));
-	/* No error of the start: numbered GPUs work without NVML, and `auto` then finds cores. But
-	 * on a machine with a GPU it would train on the CPU, and nobody would know. */
-	if (rc != SW_OK) {
+	/* No error of the start: numbered GPUs work without NVML, and `auto` then finds cores. */
+	if (rc != SW_OK)
 		give_nvml_up(d, &why);
-		if (strncmp(d->config.devices, "auto", 4) == 0 && sw_device_is_there(""))
-			return sw_err_set(
-				err, SW_INVALID,
-				"--devices auto: this machine has a GPU, but %s. Mend that "
-				"(after an update of the driver reboot), or say "
-				"--devices cpu:N",
-				why.msg);
-	}
+	/* But with a GPU here it would train on the CPU, and nobody would know. A driver that hangs
+	 * is another matter: it may come to itself, and systemd does not start a refused daemon
+	 * again. */
+	if (rc != SW_OK && rc != SW_BUSY && strncmp(d->config.devices, "auto", 4) == 0 &&
+	    sw_device_is_there(""))
+		return sw_err_set(
+			err, SW_INVALID,
+			"--devices auto: this machine has a GPU, but %s. Mend that (after "
+			"an update of the driver reboot), or say --devices cpu:N",
+			why.msg);
 	g->heard_us = d->clock->mono_us();
 	return SW_OK;
 }

@@ -151,6 +151,7 @@ static void read_procs(struct sw_nvml *m, struct device *device, struct sw_nvml_
 {
 	int (*const lists[])(struct device *, unsigned *, struct process *) = {m->call.compute,
 									       m->call.graphics};
+	bool listed = false, refused = false;
 
 	for (size_t k = 0; k < 2; k++) {
 		unsigned n = PROCS_ASKED;
@@ -158,13 +159,15 @@ static void read_procs(struct sw_nvml *m, struct device *device, struct sw_nvml_
 		if (lists[k] == NULL)
 			continue;
 		const int code = lists[k](device, &n, m->procs);
-		c->unlisted = c->unlisted || code == NVML_NOT_SUPPORTED;
+		listed = listed || code == NVML_SUCCESS;
+		refused = refused || code == NVML_NOT_SUPPORTED;
 		/* With too many to list nothing is known of any: their memory then has no
 		 * process. */
 		if (code == NVML_SUCCESS && n <= PROCS_ASKED)
 			for (unsigned i = 0; i < n; i++)
 				keep_proc(c, &m->procs[i], k == 0);
 	}
+	c->unlisted = refused && !listed;
 }
 
 /* --- one card --- */

@@ -78,7 +78,8 @@ def test_program_sees_all_its_gpus_and_nobody_else_has_them(machine, tmp_path):
 
 
 @pytest.mark.parametrize("card, run, wants", [
-    ({}, {}, "0"), ({}, {"visible": "uuid"}, "GPU-0"), ({"lost": 15}, {}, "GPU-0")])
+    ({}, {}, "0"), ({}, {"visible": "uuid"}, "GPU-0"), ({"lost": 15}, {}, "GPU-0"),
+    ({}, {"env": {"CUDA_DEVICE_ORDER": "FASTEST_FIRST"}}, "GPU-0")])
 def test_program_sees_a_number_where_cuda_counts_as_nvml_does(machine, tmp_path, card, run, wants):
     one, other = cards(2)
     client = machine("gpu:0", one, {**other, **card}).client()
@@ -86,7 +87,8 @@ def test_program_sees_a_number_where_cuda_counts_as_nvml_does(machine, tmp_path,
     spec["run"].update(run)
     sweep = client.submit(spec)
     env = seen(tmp_path, sweep)
-    assert (env["CUDA_VISIBLE_DEVICES"], env["CUDA_DEVICE_ORDER"]) == (wants, "PCI_BUS_ID")
+    order = run.get("env", {}).get("CUDA_DEVICE_ORDER", "PCI_BUS_ID")
+    assert (env["CUDA_VISIBLE_DEVICES"], env["CUDA_DEVICE_ORDER"]) == (wants, order)
     (tmp_path / "go").touch()
     assert client.wait_sweep(sweep)["state"] == "COMPLETED"
 

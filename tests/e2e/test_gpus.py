@@ -150,6 +150,25 @@ def test_without_the_module_programs_have_the_gpu_and_the_trainer_says_why_not(m
     run_to_end(client, trained(epochs=2, run_cap=2))
 
 
+def test_gpu_that_does_not_start_costs_no_trial(machine):
+    daemon = machine("gpu:0", SMALL)
+    client = daemon.client()
+    file = daemon.rig.breaks + ".start"
+    for why in ("no fabric", "no driver"):
+        with open(file + ".new", "w", encoding="utf-8") as new:
+            new.write(why)
+        os.rename(file + ".new", file)
+        if why == "no fabric":
+            sweep = client.submit(net(1, 1, retries=0))
+        cause = f"CUDA does not start: {why}"
+        wait_until(lambda: (client.slots()[0]["cause"] or "").endswith(cause), cause)
+    os.remove(file)
+    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
+    attempts = client.call("trial.get", sweep=sweep, trial=1)["attempts"]
+    assert {a["state"] for a in attempts[:-1]} == {"RELEASED"} and len(attempts) > 2
+    assert client.slots()[0]["starts"] == 1
+
+
 def test_devices_shows_cards_processes_and_slots(machine):
     daemon = machine("gpu:0,1+cpu:1", SMALL, {"uuid": "GPU-quiet", "name": "Old", "total": 4000, "used": 10})
     client = daemon.client()

@@ -1,8 +1,9 @@
 /*
  * tests/fake/cuda.c — a stand-in for libsweepd-cuda.so: the CPU's table under the name "cuda", so
  * that whole sweeps run on slots gpu:N where there is no GPU. A file at SWEEPD_FAKE_CUDA_BREAKS
- * makes every later call a sticky error, as an illegal address does. With
- * SWEEPD_FAKE_CUDA_EXCLUSIVE, a folder, a GPU is for one process alone.
+ * makes every later call a sticky error, as an illegal address does; while there is one of that
+ * name and ".start", CUDA does not start, by the line in it. With SWEEPD_FAKE_CUDA_EXCLUSIVE, a
+ * folder, a GPU is for one process alone.
  */
 #include "kernels/ops.h"
 #include <fcntl.h>
@@ -27,6 +28,21 @@ static sw_status download(struct sw_queue *q, void *dst, const void *src, size_t
 	const sw_status rc = sw_ops_cpu.download(q, dst, src, bytes);
 
 	return rc == SW_OK ? broken() : rc;
+}
+
+static bool does_not_start(char *why, size_t cap)
+{
+	const char *path = getenv("SWEEPD_FAKE_CUDA_BREAKS");
+	char start[4096];
+
+	(void)snprintf(start, sizeof start, "%s.start", path != NULL ? path : "");
+	FILE *f = fopen(start, "re");
+	if (f == NULL)
+		return false;
+	if (fgets(why, (int)cap, f) == NULL)
+		*why = '\0';
+	(void)fclose(f);
+	return true;
 }
 
 /* For as long as the process lives. */
@@ -55,9 +71,11 @@ __attribute__((visibility("default"))) sw_ops_open_fn sw_ops_cuda_open;
 sw_status sw_ops_cuda_open(int device, const struct sw_ops **out, struct sw_err *err)
 {
 	const char *gpu = getenv("CUDA_VISIBLE_DEVICES");
-	char name[96] = "every GPU";
+	char name[96] = "every GPU", why[96];
 
 	*out = NULL;
+	if (does_not_start(why, sizeof why))
+		return sw_err_set(err, SW_DEVICE_LOST, "CUDA does not start: %s", why);
 	for (int i = 0; i < device && gpu != NULL; i++) {
 		gpu = strchr(gpu, ',');
 		gpu += gpu != NULL;

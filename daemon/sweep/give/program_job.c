@@ -55,12 +55,20 @@ static bool are_numbered(const struct sw_daemon *d)
 	return true;
 }
 
-/* The GPUs of the slot's trial, as CUDA_VISIBLE_DEVICES has them, its own first. Many programs read
- * numbers there and end at a UUID; a worker finds its ranks by UUIDs. */
+/* Do the trial's GPUs have numbers? Many programs read numbers and end at a UUID; a worker finds its
+ * ranks by UUIDs. Of an order that the user has set our numbers are not. */
+static bool wants_numbers(const struct sw_daemon *d, const struct sw_spec *spec)
+{
+	return spec->command != NULL && !spec->visible_uuid &&
+	       sw_json_get(sw_json_get(spec->run, "env"), "CUDA_DEVICE_ORDER") == NULL &&
+	       are_numbered(d);
+}
+
+/* The GPUs of the slot's trial, as CUDA_VISIBLE_DEVICES has them, its own first. */
 static const char *write_visible(const struct sw_slot *s, const struct sw_spec *spec, char *out,
 				 size_t cap)
 {
-	const bool numbers = spec->command != NULL && !spec->visible_uuid && are_numbered(s->d);
+	const bool numbers = wants_numbers(s->d, spec);
 	const struct sw_worker *w;
 	size_t n = 0;
 
