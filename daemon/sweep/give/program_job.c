@@ -55,8 +55,8 @@ static bool are_numbered(const struct sw_daemon *d)
 	return true;
 }
 
-/* Do the trial's GPUs have numbers? Many programs read numbers and end at a UUID; a worker finds its
- * ranks by UUIDs. Of an order that the user has set our numbers are not. */
+/* Do the trial's GPUs have numbers? Many programs read numbers and end at a UUID; a worker finds
+ * its ranks by UUIDs. Of an order that the user has set our numbers are not. */
 static bool wants_numbers(const struct sw_daemon *d, const struct sw_spec *spec)
 {
 	return spec->command != NULL && !spec->visible_uuid &&
