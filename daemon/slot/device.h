@@ -69,7 +69,8 @@ unsigned sw_device_lanes(const struct sw_device *device, double gpu);
 bool sw_device_left_out(const char *spec, const struct sw_nvml_view *view, char *out, size_t cap);
 
 /* Has this machine a GPU of NVIDIA's, whatever NVML says? The kernel's module has one and its
- * device file is here (a container may have none), or WSL passes one on. root: "", or where / is. */
+ * device file is here (a container may have none), or WSL passes one on. root: "", or where / is
+ * for a test. */
 bool sw_device_is_there(const char *root);
 
 /* Is it written right? Asks nobody what GPUs there are. */
