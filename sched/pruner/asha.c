@@ -1,24 +1,7 @@
 #include "sched/pruner/asha.h"
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
-
-static sw_status check(const struct sw_asha_config *c, struct sw_err *err)
-{
-	if (c->grace_period < 1)
-		return sw_err_at(err, SW_INVALID, "/grace_period",
-				 "grace_period must be at least 1");
-	if (c->reduction_factor < 2)
-		return sw_err_at(err, SW_INVALID, "/reduction_factor",
-				 "reduction_factor must be at least 2; it is %" PRIu64,
-				 c->reduction_factor);
-	if (c->max_t < c->grace_period)
-		return sw_err_at(err, SW_INVALID, "/max_t",
-				 "max_t %" PRIu64 " is below grace_period %" PRIu64, c->max_t,
-				 c->grace_period);
-	if (c->brackets < 1)
-		return sw_err_at(err, SW_INVALID, "/brackets", "brackets must be at least 1");
-	return SW_OK;
-}
 
 sw_status sw_asha_make_with(struct sw_pruner **out, const struct sw_pruner_config *config,
 			    const struct sw_pruner_ops *ops, struct sw_err *err)
@@ -26,9 +9,8 @@ sw_status sw_asha_make_with(struct sw_pruner **out, const struct sw_pruner_confi
 	const struct sw_asha_config *c = &config->asha;
 	uint64_t step[SW_RUNGS_MAX];
 
-	const sw_status rc = check(c, err);
-	if (rc != SW_OK)
-		return rc;
+	assert(c->grace_period >= 1 && c->grace_period <= c->max_t && c->reduction_factor >= 2 &&
+	       c->brackets >= 1);
 	const size_t n = sw_rungs_ladder(c->grace_period, c->reduction_factor, c->max_t, step);
 	if (c->brackets > n)
 		return sw_err_at(err, SW_INVALID, "/brackets",
@@ -101,7 +83,6 @@ static const struct sw_pruner_ops ops = {
 sw_status sw_asha_make(struct sw_pruner **out, const struct sw_pruner_config *config,
 		       struct sw_err *err)
 {
-	if (config->asha.min_results < 1)
-		return sw_err_at(err, SW_INVALID, "/min_results", "min_results must be at least 1");
+	assert(config->asha.min_results >= 1);
 	return sw_asha_make_with(out, config, &ops, err);
 }

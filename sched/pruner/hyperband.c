@@ -13,6 +13,7 @@
  *          decisions come with the report instead of every few minutes.
  */
 #include "sched/pruner/pruner_internal.h"
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -92,52 +93,40 @@ static size_t ladder_of_fraction(const struct sw_hyperband_config *c, double mos
 	return n;
 }
 
-static sw_status make_bands(const struct sw_hyperband_config *c, uint64_t step[SW_RUNGS_MAX],
-			    size_t *n, struct sw_err *err)
+/* Returns how many. */
+static size_t make_bands(const struct sw_hyperband_config *c, uint64_t step[SW_RUNGS_MAX])
 {
 	uint64_t at = c->max_iter;
+	size_t n = 0;
 
-	if (!(c->eta > 1))
-		return sw_err_at(err, SW_INVALID, "/eta", "eta must be above 1; it is %g", c->eta);
-	if ((c->min_iter == 0) == (c->max_iter == 0))
-		return sw_err_at(err, SW_INVALID, "/min_iter",
-				 "hyperband needs either min_iter, or max_iter and s");
+	assert(c->eta > 1 && (c->min_iter == 0) == (c->max_iter != 0 && c->s != 0));
 	if (c->min_iter != 0) {
 		const uint64_t most = c->last_step != 0 ? c->last_step : UINT64_MAX;
 
-		*n = c->eta == floor(c->eta)
-			     ? sw_rungs_ladder(c->min_iter, (uint64_t)c->eta, most, step)
-			     : ladder_of_fraction(c, fmin((double)most, 0x1p53), step);
-		return SW_OK;
+		return c->eta == floor(c->eta)
+			       ? sw_rungs_ladder(c->min_iter, (uint64_t)c->eta, most, step)
+			       : ladder_of_fraction(c, fmin((double)most, 0x1p53), step);
 	}
-	if (c->s < 1)
-		return sw_err_at(err, SW_INVALID, "/s", "s must be at least 1");
 	/* floor(floor(x / a) / b) is floor(x / (a * b)), so dividing again and again is exact; by a
 	 * fraction it falls at least by 1. */
-	for (*n = 0; *n < c->s; step[(*n)++] = at) {
+	for (; n < c->s; step[n++] = at) {
 		at = sw_hyperband_down(at, c->eta);
-		if (at == 0 || *n == SW_RUNGS_MAX)
-			return sw_err_at(err, SW_INVALID, "/s",
-					 "s %" PRIu64 " is too many: max_iter %" PRIu64
-					 " has only %zu bands of at least 1",
-					 c->s, c->max_iter, *n);
+		assert(at >= 1 && n < SW_RUNGS_MAX);
 	}
 	/* Made from the top down, while a ladder rises. */
-	for (size_t i = 0; i < *n / 2; i++) {
+	for (size_t i = 0; i < n / 2; i++) {
 		const uint64_t high = step[i];
 
-		step[i] = step[*n - 1 - i];
-		step[*n - 1 - i] = high;
+		step[i] = step[n - 1 - i];
+		step[n - 1 - i] = high;
 	}
-	return SW_OK;
+	return n;
 }
 
 sw_status sw_hyperband_make(struct sw_pruner **out, const struct sw_pruner_config *config,
 			    struct sw_err *err)
 {
 	uint64_t step[SW_RUNGS_MAX];
-	size_t n = 0;
 
-	const sw_status rc = make_bands(&config->hyperband, step, &n, err);
-	return rc == SW_OK ? sw_pruner_new(out, &ops, config, step, n, 1, err) : rc;
+	return sw_pruner_new(out, &ops, config, step, make_bands(&config->hyperband, step), 1, err);
 }

@@ -311,26 +311,13 @@ static const struct sw_pruner_ops optuna_ops = {
 	.invariant = invariant,
 };
 
-static sw_status check(const struct sw_median_config *c, struct sw_err *err)
-{
-	if (c->running_mean && c->min_samples_required < 1)
-		return sw_err_at(err, SW_INVALID, "/min_samples_required",
-				 "min_samples_required must be at least 1");
-	if (!c->running_mean && c->n_min_trials < 1)
-		return sw_err_at(err, SW_INVALID, "/n_min_trials",
-				 "n_min_trials must be at least 1");
-	if (!c->running_mean && c->interval_steps < 1)
-		return sw_err_at(err, SW_INVALID, "/interval_steps",
-				 "interval_steps must be at least 1");
-	return SW_OK;
-}
-
 sw_status sw_median_make(struct sw_pruner **out, const struct sw_pruner_config *config,
 			 struct sw_err *err)
 {
-	const sw_status rc = check(&config->median, err);
-	if (rc != SW_OK)
-		return rc;
-	return sw_pruner_new(out, config->median.running_mean ? &ray_ops : &optuna_ops, config,
-			     NULL, 0, 0, err);
+	const struct sw_median_config *c = &config->median;
+
+	assert(c->running_mean ? c->min_samples_required >= 1
+			       : c->n_min_trials >= 1 && c->interval_steps >= 1);
+	return sw_pruner_new(out, c->running_mean ? &ray_ops : &optuna_ops, config, NULL, 0, 0,
+			     err);
 }

@@ -204,35 +204,15 @@ static const struct sw_pruner_ops ops = {
 	.invariant = invariant,
 };
 
-static sw_status check(const struct sw_pbt_config *c, struct sw_err *err)
-{
-	if (c->perturbation_interval < 1)
-		return sw_err_at(err, SW_INVALID, "/perturbation_interval",
-				 "perturbation_interval must be at least 1");
-	if (!(c->quantile_fraction >= 0 && c->quantile_fraction <= 0.5))
-		return sw_err_at(err, SW_INVALID, "/quantile_fraction",
-				 "quantile_fraction must be between 0 and 0.5");
-	if (!(c->resample_probability >= 0 && c->resample_probability <= 1))
-		return sw_err_at(err, SW_INVALID, "/resample_probability",
-				 "resample_probability must be between 0 and 1");
-	if (c->factor_n < 1 || c->factor_n > SW_PBT_FACTORS_MAX)
-		return sw_err_at(err, SW_INVALID, "/perturbation_factors",
-				 "perturbation_factors must be 1 to %d numbers",
-				 SW_PBT_FACTORS_MAX);
-	for (size_t i = 0; i < c->factor_n; i++)
-		if (!isfinite(c->factor[i]) || c->factor[i] <= 0)
-			return sw_err_at(err, SW_INVALID, "/perturbation_factors",
-					 "perturbation_factors must be above 0");
-	return SW_OK;
-}
-
 sw_status sw_pbt_make(struct sw_pruner **out, const struct sw_pruner_config *config,
 		      struct sw_err *err)
 {
-	sw_status rc = check(&config->pbt, err);
-	if (rc != SW_OK)
-		return rc;
-	rc = sw_pruner_new(out, &ops, config, NULL, 0, 0, err);
+	const struct sw_pbt_config *c = &config->pbt;
+
+	assert(c->perturbation_interval >= 1 && c->quantile_fraction >= 0 &&
+	       c->quantile_fraction <= 0.5 && c->factor_n >= 1 &&
+	       c->factor_n <= SW_PBT_FACTORS_MAX);
+	const sw_status rc = sw_pruner_new(out, &ops, config, NULL, 0, 0, err);
 	if (rc != SW_OK)
 		return rc;
 	struct pbt *b = (struct pbt *)*out;

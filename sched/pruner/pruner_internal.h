@@ -39,7 +39,8 @@ struct sw_pruner {
 	struct sw_rungs rungs;    /* its n is 0 where there are none */
 };
 
-/* Each checks its part of the configuration, and makes the object with sw_pruner_new(). */
+/* Each asserts what schema.json and spec/read/pruner.c hold of its part of the configuration, and
+ * makes the object with sw_pruner_new(). */
 typedef sw_status sw_pruner_make(struct sw_pruner **out, const struct sw_pruner_config *config,
 				 struct sw_err *err);
 #define SW_ROW(name, KIND) sw_pruner_make sw_##name##_make;

@@ -23,8 +23,7 @@ sw_status sw_pruners_create(struct sw_pruner **out, const struct sw_pruner_confi
 			    uint64_t seed, struct sw_err *err)
 {
 	*out = NULL;
-	if ((unsigned)config->kind >= SW_PRUNER_KIND_N)
-		return sw_err_at(err, SW_INVALID, "/type", "there is no such pruner");
+	assert((unsigned)config->kind < SW_PRUNER_KIND_N);
 	const sw_status rc = makers[config->kind](out, config, err);
 	if (rc != SW_OK)
 		return rc;

@@ -4,8 +4,8 @@
 
 #include "sched/pruner/pruner.h"
 
-/* NONE is a pruner too: it lets everything go on. Errors point at the keys of the spec: "/max_t",
- * "/s", "/min_samples_required"; the caller prefixes where they stand. */
+/* NONE is a pruner too: it lets everything go on. The configuration is one that the spec takes, but
+ * for "/brackets": SW_INVALID, there are fewer rungs. */
 SW_NODISCARD sw_status sw_pruners_create(struct sw_pruner **out,
 					 const struct sw_pruner_config *config, uint64_t seed,
 					 struct sw_err *err);

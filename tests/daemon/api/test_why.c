@@ -3,6 +3,8 @@
 #include "daemon/api/why_words.h"
 #include "daemon/plan/plan.h"
 #include "proto/json.h"
+#include "sched/pruner/pruners.h"
+#include "spec/forms.h"
 #include "tests/run.h"
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +149,56 @@ TEST(threshold_turns_round_where_higher_is_better)
 	plan("{\"type\":\"threshold\",\"lower\":1}", true, &c, &spec);
 	ck_assert(c.threshold.has_upper && !c.threshold.has_lower);
 	ck_assert_double_eq(c.threshold.upper, -1);
+	sw_spec_destroy(spec);
+}
+
+/* Numbers at the ends of their ranges, or left out: a digit of base 3 of `code` says which of each
+ * key. False: there are fewer keys. */
+static bool make_at_ends(const struct sw_spec *spec, const struct sw_form *form, unsigned code,
+			 unsigned *made)
+{
+	struct sw_pruner_config c;
+	struct sw_pruner *p = NULL;
+	struct sw_err err = SW_ERR_INIT;
+	cJSON *v = cJSON_CreateObject();
+
+	(void)cJSON_AddStringToObject(v, "type", form->name);
+	for (size_t i = 0; i < form->n; i++) {
+		const struct sw_form_key *k = &form->keys[i];
+
+		if (k->means != NULL || (k->kind != SW_KEY_INTEGER && k->kind != SW_KEY_REAL))
+			continue;
+		if (code % 3 != 0)
+			(void)cJSON_AddNumberToObject(
+				v, k->name,
+				code % 3 == 1 ? k->min + (k->min_open ? 1e-9 : 0) : k->max);
+		code /= 3;
+	}
+	if (sw_spec_pruner_read(&c, spec, v, &err) == SW_OK) {
+		c = sw_plan_pruner(&c, code % 2 != 0);
+		if (sw_pruners_create(&p, &c, 1, &err) != SW_OK)
+			ck_assert_str_eq(err.ptr, "/brackets");
+		*made += p != NULL;
+		sw_pruner_destroy(p);
+	}
+	cJSON_Delete(v);
+	return code == 0;
+}
+
+/* sched asserts what the spec has checked. */
+TEST(pruner_that_a_spec_takes_can_be_made)
+{
+	struct sw_pruner_config c;
+	struct sw_spec *spec = NULL;
+
+	plan("{\"type\":\"patience\",\"patience\":1}", false, &c, &spec);
+	for (size_t i = 0; i < sw_forms_pruner.n; i++) {
+		unsigned made = 0;
+
+		for (unsigned code = 0; make_at_ends(spec, &sw_forms_pruner.list[i], code, &made);)
+			code++;
+		ck_assert_msg(made >= 4, "%s: %u", sw_forms_pruner.list[i].name, made);
+	}
 	sw_spec_destroy(spec);
 }
 

@@ -27,21 +27,4 @@ static inline struct sw_judgement report(struct sw_pruner *p, uint64_t trial,
 	return j;
 }
 
-/* A configuration that is refused, and the words. */
-struct refused {
-	struct sw_pruner_config c;
-	const char *ptr, *msg;
-};
-
-static inline void check_refused(const struct refused *r)
-{
-	struct sw_pruner *p;
-	struct sw_err e = SW_ERR_INIT;
-
-	ck_assert_int_eq(sw_pruners_create(&p, &r->c, 1, &e), SW_INVALID);
-	ck_assert_ptr_null(p);
-	ck_assert_str_eq(e.ptr, r->ptr);
-	ck_assert_str_eq(e.msg, r->msg);
-}
-
 #endif

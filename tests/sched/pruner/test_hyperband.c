@@ -37,23 +37,6 @@ TEST_ROWS(hyperband_ladder_has_its_bands, ladders)
 	sw_pruner_destroy(p);
 }
 
-static const struct refused refused[] = {
-	{CONFIG(.min_iter = 3, .eta = 1), "/eta", "eta must be above 1; it is 1"},
-	{CONFIG(.eta = 3), "/min_iter", "hyperband needs either min_iter, or max_iter and s"},
-	{CONFIG(.min_iter = 1, .max_iter = 9, .s = 1, .eta = 3), "/min_iter",
-	 "hyperband needs either min_iter, or max_iter and s"},
-	{CONFIG(.max_iter = 27, .eta = 3), "/s", "s must be at least 1"},
-	{CONFIG(.max_iter = 27, .s = 4, .eta = 3), "/s",
-	 "s 4 is too many: max_iter 27 has only 3 bands of at least 1"},
-	{CONFIG(.max_iter = UINT64_MAX, .s = 65, .eta = 2), "/s",
-	 "s 65 is too many: max_iter 18446744073709551615 has only 63 bands of at least 1"},
-};
-
-TEST_ROWS(hyperband_bad_config_is_refused, refused)
-{
-	check_refused(&refused[_i]);
-}
-
 TEST(hyperband_stops_an_old_trial_by_what_came_later)
 {
 	const struct sw_pruner_config c = CONFIG(.min_iter = 1, .eta = 2, .strict = true);

@@ -61,16 +61,4 @@ TEST(median_of_two_huge_values_is_between_them)
 	sw_pruner_destroy(p);
 }
 
-static const struct refused refused[] = {
-	{RAY(.min_samples_required = 0), "/min_samples_required",
-	 "min_samples_required must be at least 1"},
-	{OPTUNA(.interval_steps = 1), "/n_min_trials", "n_min_trials must be at least 1"},
-	{OPTUNA(.n_min_trials = 1), "/interval_steps", "interval_steps must be at least 1"},
-};
-
-TEST_ROWS(median_bad_config_is_refused, refused)
-{
-	check_refused(&refused[_i]);
-}
-
 RUN_TESTS(NULL, NULL)

@@ -11,26 +11,6 @@
 		.kind = SW_PRUNER_THRESHOLD, .threshold = { __VA_ARGS__ }                          \
 	}
 
-static const struct refused refused[] = {
-	{PATIENCE(0, 0), "/patience", "patience must be at least 1, and at most 4294967295"},
-	{PATIENCE(UINT64_C(1) << 32, 0), "/patience",
-	 "patience must be at least 1, and at most 4294967295"},
-	{PATIENCE(1, -0.5), "/min_delta", "min_delta must be at least 0"},
-	{PATIENCE(1, NAN), "/min_delta", "min_delta must be at least 0"},
-	{THRESHOLD(.interval_steps = 1), "/lower", "threshold needs lower, upper or both"},
-	{THRESHOLD(.has_upper = true, .upper = INFINITY, .interval_steps = 1), "/lower",
-	 "lower and upper must be finite"},
-	{THRESHOLD(.has_lower = true, .has_upper = true, .lower = 2, .upper = 1,
-		   .interval_steps = 1),
-	 "/lower", "lower is above upper"},
-	{THRESHOLD(.has_lower = true), "/interval_steps", "interval_steps must be at least 1"},
-};
-
-TEST_ROWS(patience_bad_config_is_refused, refused)
-{
-	check_refused(&refused[_i]);
-}
-
 TEST(patience_of_equal_values_runs_out)
 {
 	const struct sw_pruner_config c = PATIENCE(2, 0);

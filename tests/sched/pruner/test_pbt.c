@@ -8,37 +8,7 @@
 
 #define DEFAULTS                                                                                   \
 	.quantile_fraction = 0.25, .resample_probability = 0.25, .factor = {1.2, 0.8}, .factor_n = 2
-#define CONFIG(...)                                                                                \
-	{                                                                                          \
-		.kind = SW_PRUNER_PBT, .pbt = { DEFAULTS, __VA_ARGS__ }                            \
-	}
-
 enum { SEED = 11 };
-
-static const struct refused refused[] = {
-	{CONFIG(.burn_in_period = 1), "/perturbation_interval",
-	 "perturbation_interval must be at least 1"},
-	{{.kind = SW_PRUNER_PBT, .pbt = {.perturbation_interval = 1, .quantile_fraction = 0.6}},
-	 "/quantile_fraction",
-	 "quantile_fraction must be between 0 and 0.5"},
-	{{.kind = SW_PRUNER_PBT, .pbt = {.perturbation_interval = 1, .quantile_fraction = NAN}},
-	 "/quantile_fraction",
-	 "quantile_fraction must be between 0 and 0.5"},
-	{{.kind = SW_PRUNER_PBT, .pbt = {.perturbation_interval = 1, .resample_probability = 2}},
-	 "/resample_probability",
-	 "resample_probability must be between 0 and 1"},
-	{{.kind = SW_PRUNER_PBT, .pbt = {.perturbation_interval = 1}},
-	 "/perturbation_factors",
-	 "perturbation_factors must be 1 to 8 numbers"},
-	{{.kind = SW_PRUNER_PBT, .pbt = {.perturbation_interval = 1, .factor = {0}, .factor_n = 1}},
-	 "/perturbation_factors",
-	 "perturbation_factors must be above 0"},
-};
-
-TEST_ROWS(pbt_bad_config_is_refused, refused)
-{
-	check_refused(&refused[_i]);
-}
 
 /* ---- explore ---- */
 

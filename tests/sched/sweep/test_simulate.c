@@ -224,9 +224,9 @@ TEST(wrong_pruner_is_refused_with_its_key)
 
 	add_hand(&c);
 	struct sw_simulate_config config = asha_of(&c, 1);
-	config.pruner.asha.max_t = 0;
+	config.pruner.asha.brackets = 99;
 	ck_assert_int_eq(sw_simulate(&config, &r, &err), SW_INVALID);
-	ck_assert_str_eq(err.ptr, "/early_terminate/max_t");
+	ck_assert_str_eq(err.ptr, "/early_terminate/brackets");
 }
 
 #ifdef SW_FAULTS

@@ -12,10 +12,10 @@ static const struct {
 	sw_status rc;
 	const char *ptr, *msg;
 } refused[] = {
-	{{.pruner = {.kind = SW_PRUNER_ASHA, .asha = {5, 4, 3, 1, 3}}},
+	{{.pruner = {.kind = SW_PRUNER_ASHA, .asha = {1, 9, 3, 4, 3}}},
 	 SW_INVALID,
-	 "/early_terminate/max_t",
-	 "max_t 4 is below grace_period 5"},
+	 "/early_terminate/brackets",
+	 "brackets 4 is too many: there are only 3 rungs up to max_t 9"},
 	{{.sampler = SW_SAMPLER_GRID},
 	 SW_INVALID,
 	 "/parameters/0/q",
