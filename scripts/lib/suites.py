@@ -29,7 +29,7 @@ E2E = {
     "spec": "command_spec spec_schema validate",
     "store": "state_safety",
     "trainer": "best memory train",
-    "trainer/comm": "gang gang_crowd gang_faults gang_sync pipeline",
+    "trainer/comm": "gang gang_faults",
     "trainer/data": "data_formats",
     "trainer/file": "checkpoint checkpoint_files",
     "trainer/net": "predict",

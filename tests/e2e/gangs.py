@@ -57,7 +57,7 @@ class Machine:
         self.before = self.look()
 
     def is_idle(self):
-        return all(s["state"] == "IDLE" for s in self.client.slots())
+        return all(s["state"] == "IDLE" and s.get("holder") is None for s in self.client.slots())
 
     def look(self):
         pid = self.daemon.process.pid
