@@ -2,17 +2,17 @@
 #ifndef SW_CLI_BESIDE_H
 #define SW_CLI_BESIDE_H
 
-#include <limits.h>
-#include <sys/types.h>
+struct sw_buf;
+struct sw_cli;
 
-#define SW_BESIDE_MAX (PATH_MAX + 16)
+#define SW_BESIDE_WORDS 4 /* of sweep-worker */
 
-/* The path of `name` in this program's folder; the value of the variable `given` counts more (a
- * test's, or another build's). */
-void sw_beside_path(const char *name, const char *given, char out[SW_BESIDE_MAX]);
-
-/* Starts the program; in: its stdin, -1: this one's. 0 or an errno. */
-int sw_beside_spawn(const char *path, char *const argv[], int in, pid_t *pid);
+/* Runs `sweep-worker WORD ...` and waits for it; its errors are this program's. words: up to
+ * SW_BESIDE_WORDS, NULL behind the last. input: the text of its stdin; NULL: this program's. What
+ * it prints is appended to out; NULL: this program prints it. An exit status; what went wrong was
+ * said. */
+int sw_beside_worker(struct sw_cli *c, const char *const *words, const char *input,
+		     struct sw_buf *out);
 
 /* Starts `sweepd validate`, which answers sweep.validate as a daemon does: *fd is a socket to it,
  * the caller's. It ends when that is closed. 0 or an errno. */

@@ -1,7 +1,8 @@
 #include "cli/sweep_text.h"
+#include "cli/beside.h"
 #include "cli/fmt.h"
+#include "proto/frame.h"
 #include "proto/json.h"
-#include "spec/presets.h"
 
 void sw_sweep_text_pareto(struct sw_cli *c, const cJSON *pareto)
 {
@@ -29,20 +30,29 @@ void sw_sweep_text_pareto(struct sw_cli *c, const cJSON *pareto)
 
 void sw_sweep_text_model(struct sw_cli *c, const cJSON *spec)
 {
+	static const char *const words[] = {"layers", NULL};
 	const cJSON *model = sw_json_get(sw_json_get(spec, "trainer"), "model");
-	const cJSON *name = sw_json_get(model, "preset"), *list = NULL;
-	const cJSON *dataset = sw_json_get(sw_json_get(spec, "trainer"), "dataset");
-	enum sw_dataset_image images = SW_IMAGES_NO;
-	struct sw_dataset set;
-	cJSON *owned = NULL;
+	const char *name = sw_json_text(model, "preset", NULL);
+	struct sw_buf text, layers;
+	cJSON *list = NULL;
+	struct sw_jw w;
 
-	if (sw_dataset_read(&set, dataset, NULL) == SW_OK)
-		images = sw_dataset_images(&set);
-	if (!cJSON_IsString(name) || sw_model_outline(model, images, &owned, &list, NULL) != SW_OK)
+	if (name == NULL)
 		return;
-	(void)sw_buf_adds(&c->out, "layers of ");
-	sw_cli_text(c, name->valuestring);
-	(void)sw_buf_adds(&c->out, "\n");
-	sw_fmt_json(&c->out, list, "  ", c->look.utf8);
-	cJSON_Delete(owned);
+	sw_buf_init(&text, SW_FRAME_MAX);
+	sw_buf_init(&layers, SW_FRAME_MAX);
+	sw_jw_init(&w, &text);
+	sw_jw_cjson(&w, spec);
+	/* Which layers these are only the trainer knows. */
+	if (text.failed == SW_OK &&
+	    sw_beside_worker(c, words, text.data, &layers) == SW_EXIT_DONE &&
+	    sw_json_parse(&list, layers.data, layers.len, NULL) == SW_OK) {
+		(void)sw_buf_adds(&c->out, "layers of ");
+		sw_cli_text(c, name);
+		(void)sw_buf_adds(&c->out, "\n");
+		sw_fmt_json(&c->out, list, "  ", c->look.utf8);
+	}
+	cJSON_Delete(list);
+	sw_buf_fini(&layers);
+	sw_buf_fini(&text);
 }

@@ -2,53 +2,15 @@
  * sweep-worker makes a safetensors file of it; of a program it is a folder, which is named.
  * `fit 1/7 --out F`: sweep-worker trains it once more, on all rows. `predict F DATA`: what such a
  * file makes of rows, without a daemon. */
-#include "base/process.h"
 #include "cli/beside.h"
 #include "cli/client.h"
 #include "cli/verb.h"
 #include "proto/job.h"
 #include "proto/json.h"
 #include "spec/spec.h"
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-/* --- sweep-worker, which lies beside this program --- */
-
-#define WORDS_MAX 4 /* of sweep-worker */
-
-/* Runs `sweep-worker WORD ...` and waits for it; its output and errors are this program's. words:
- * up to WORDS_MAX, NULL behind the last. input: the text of its stdin; NULL: this program's.
- * An exit status; what went wrong it has said itself. */
-static int run_worker(struct sw_cli *c, const char *const *words, const char *input)
-{
-	/* under this program's name, with which its errors then begin */
-	char worker[SW_BESIDE_MAX], self[] = "sweep", *argv[WORDS_MAX + 2] = {self};
-	const int in = input != NULL ? sw_process_input(input, strlen(input)) : -1;
-	int status = -1, rc = 0;
-	pid_t pid;
-
-	sw_beside_path("sweep-worker", "SWEEPD_WORKER", worker);
-	if (input != NULL && in < 0)
-		rc = errno != 0 ? errno : EIO;
-	for (size_t i = 0; i < WORDS_MAX && words[i] != NULL; i++)
-		argv[i + 1] = (char *)words[i]; /* which it does not change */
-	if (rc == 0)
-		rc = sw_beside_spawn(worker, argv, in, &pid);
-	while (rc == 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		continue;
-	if (rc != 0)
-		sw_cli_say(c, "cannot run %s: %s", worker, strerror(rc));
-	else if (WIFSIGNALED(status))
-		sw_cli_say(c, "%s was ended by signal %d", worker, WTERMSIG(status));
-	if (in >= 0)
-		(void)close(in);
-	return rc == 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 ? SW_EXIT_DONE
-									: SW_EXIT_REFUSED;
-}
 
 /* If only a sweep is named, c->trial becomes its best trial. Returns an exit status. */
 static int choose_trial(struct sw_cli *c)
@@ -121,7 +83,7 @@ int sw_verb_checkpoint(struct sw_cli *c)
 		const char *const words[] = {"export", path->valuestring, c->args.out,
 					     c->args.given & SW_OPT_JSON ? "quiet" : NULL, NULL};
 
-		status = run_worker(c, words, NULL);
+		status = sw_beside_worker(c, words, NULL, NULL);
 	}
 	sw_client_reply_fini(&r);
 	return status;
@@ -198,9 +160,9 @@ int sw_verb_fit(struct sw_cli *c)
 		status = SW_EXIT_REFUSED;
 	}
 	if (status == SW_EXIT_DONE)
-		status = run_worker(
+		status = sw_beside_worker(
 			c, (const char *const[]){"fit", c->args.out, given ? number : NULL, NULL},
-			input.data);
+			input.data, NULL);
 	sw_buf_fini(&input);
 	sw_client_reply_fini(&trial);
 	sw_client_reply_fini(&sweep);
@@ -212,5 +174,5 @@ int sw_verb_predict(struct sw_cli *c)
 	const char *const words[] = {"predict", c->args.word[0], c->args.word[1], c->args.format,
 				     NULL};
 
-	return run_worker(c, words, NULL);
+	return sw_beside_worker(c, words, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /*
  * proto/form.h — the keys of a JSON object as a table, and the one check of an object against it.
  *
- * The build makes the tables of a sweep spec from spec/schema.json (scripts/gen-spec), which is the
+ * The build makes the tables of a sweep spec from its schema.json (scripts/gen-spec), which is the
  * one statement of a key: its kind, range, words and default.
  * Pure     Tables are constant. Nothing is allocated.
  * Errors   All faults of an object are noted, with JSON pointers that begin with the object's own.

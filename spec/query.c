@@ -2,7 +2,7 @@
 #include "spec/query.h"
 #include "proto/json.h"
 #include "proto/nearest.h"
-#include "spec/trainer_options.h"
+#include "spec/forms.h"
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -151,14 +151,13 @@ const cJSON *sw_spec_fixed_option(const struct sw_spec *s, const char *option)
 
 uint64_t sw_spec_epochs(const struct sw_spec *s)
 {
-	const struct sw_form_key *o = sw_trainer_option_find("epochs");
 	uint64_t n = 0;
 
 	/* Without a trainer it is not known how long a trial is: n is 0. */
-	if (s->trainer == NULL || sw_json_u64(sw_spec_fixed_option(s, o->name), &n))
+	if (s->trainer == NULL || sw_json_u64(sw_spec_fixed_option(s, "epochs"), &n))
 		return n;
 	/* Epochs that are searched differ from trial to trial. */
-	return sw_spec_option_param(s, o->name) == NULL ? (uint64_t)o->fallback : 0;
+	return sw_spec_option_param(s, "epochs") == NULL ? (uint64_t)sw_spec_usual_epochs : 0;
 }
 
 /* --- warnings --- */

@@ -2,8 +2,10 @@
  * spec/spec.h — the sweep spec: JSON in, a checked plain struct out. docs/spec.md lists every key.
  *
  * What is checked here is form: known keys (the nearest one suggested), types, which keys go
- * together, names. What the numbers mean (ranges, rungs, grids) is checked by sched, and the model
- * and the data by the worker. Every error has the JSON pointer of the field inside the spec.
+ * together, names. What the numbers mean (ranges, rungs, grids) is checked by sched, and all that
+ * stands below "trainer" by a worker (trainer/check.h): it passes unread but for the epochs, the
+ * precision, and which parameters the model names. Every error has the JSON pointer of the field
+ * inside the spec.
  * Memory   The struct owns the tree it was read from; strings and arrays point into it.
  */
 #ifndef SW_SPEC_SPEC_H
@@ -218,12 +220,6 @@ static inline unsigned sw_spec_ranks(const struct sw_spec *s)
 }
 /* The step at which a trial ends by the pruner's rungs, max_t; 0: it has no rungs. */
 uint64_t sw_spec_max_t(const struct sw_spec *s);
-
-/* Would the parameter, which has min and max, still suit the trainer with these? SW_INVALID says
- * what it feeds, at "/parameters/NAME/min" or "/max". Whether a range lies from min to max is not
- * asked. O(parameters + layers). */
-SW_NODISCARD sw_status sw_spec_range_check(const struct sw_spec *s, size_t param, double min,
-					   double max, struct sw_err *err);
 
 /* The index of a parameter by name, or -1. */
 int sw_spec_param_find(const struct sw_spec *s, const char *name);

@@ -8,22 +8,24 @@
 #include "trainer/model/stages.h"
 #include "trainer/model/trainer.h"
 #include "trainer/net/net.h"
+#include "trainer/spec/spec.h"
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define POINTS 2000 /* that are looked at around a corner for the one that takes most memory */
+#define FAULTS_MAX 100  /* as many as the daemon keeps */
+#define POINTS     2000 /* that are looked at around a corner for the one that takes most memory */
 
 struct facts {
 	const struct sw_ops *gpu; /* NULL: none */
-	size_t features, classes, rows, parameters, bytes, data_bytes;
+	size_t parameters, bytes, data_bytes;
 	uint64_t data_sum;
 	char odd[sizeof((struct sw_data_about *)0)->odd];
 	double flops;       /* of a batch */
-	size_t launches;    /* of kernels, about */
 	double stage_flops; /* of a pipeline's heaviest stage, a batch; 0: no pipeline */
 	size_t parts;       /* micro-batches of a rank's rows, of a pipeline */
-	double cut_bytes;   /* that most cross between two stages for a batch, forward */
 };
 
 /* Reads the data set without keeping its rows: shapes, classes and bytes are enough. */
@@ -74,7 +76,6 @@ static sw_status check_stage(const struct sw_model *m, const struct sw_trainer *
 {
 	const double rows = (double)t->batch_size;
 	const double flops = sw_stages_flops(m, first[s], first[s + 1]) * rows;
-	const double crosses = (double)sw_shape_count(sw_model_shape(m, first[s])) * rows;
 	const size_t share = sw_layout_share((size_t)t->batch_size, t->ranks);
 	const size_t micro = sw_layout_share(share, t->microbatches);
 	struct sw_trainer own = *t;
@@ -83,8 +84,6 @@ static sw_status check_stage(const struct sw_model *m, const struct sw_trainer *
 
 	if (flops > out->stage_flops)
 		out->stage_flops = flops;
-	if (s > 0 && crosses * sizeof(float) > out->cut_bytes)
-		out->cut_bytes = crosses * sizeof(float);
 	own.stage = s;
 	out->parts = sw_layout_share(share, micro);
 	sw_stages_model(&stage, m, first[s], first[s + 1], &weights, &running);
@@ -103,7 +102,7 @@ static sw_status check_model(const struct sw_spec *s, const cJSON *params,
 
 	sw_status rc =
 		sw_model_compile(&model, sw_json_get(s->trainer, "model"), params, &task, err);
-	out->stage_flops = out->cut_bytes = 0;
+	out->stage_flops = 0;
 	if (rc == SW_OK && t->stages > 1) {
 		rc = sw_stages_cut(&model, t, first, err);
 		if (rc != SW_OK)
@@ -120,8 +119,6 @@ static sw_status check_model(const struct sw_spec *s, const cJSON *params,
 	out->parameters = model.parameters;
 	out->bytes = data->bytes + bytes;
 	out->flops = sw_model_flops(&model) * (double)t->batch_size;
-	/* rows and labels, the loss and its gradient, the optimizer */
-	out->launches = model.ops_n + model.back_n + 5;
 	return SW_OK;
 }
 
@@ -249,8 +246,6 @@ static sw_status check(const struct sw_spec *s, struct facts *out, struct sw_err
 	struct sw_trainer t;
 	sw_status rc;
 
-	if (!s->trainer)
-		return sw_err_at(err, SW_INVALID, "/trainer", "there is no trainer to check");
 	/* scratch memory grows with a slot's cores, which may be all that there are */
 	sw_ops_cpu_threads(cores > 1 ? (unsigned)cores : 1);
 	/* the parameters do not change the data set, so any point will do */
@@ -264,10 +259,7 @@ static sw_status check(const struct sw_spec *s, struct facts *out, struct sw_err
 	if (rc == SW_OK)
 		rc = check_data(s, &t, &data, &out->data_sum, err);
 	memcpy(out->odd, data.about.odd, sizeof out->odd);
-	out->features = data.features;
-	out->classes = data.classes;
 	out->data_bytes = data.bytes;
-	out->rows = data.train.rows + data.val.rows;
 	if (rc == SW_OK)
 		rc = check_space(s, &data, out, err);
 	sw_data_fini(&data);
@@ -278,37 +270,15 @@ static sw_status check(const struct sw_spec *s, struct facts *out, struct sw_err
 static void write_facts(struct sw_jw *w, const struct facts *f)
 {
 	sw_jw_kbool(w, "ok", true);
-	sw_jw_kint(w, "features", (int64_t)f->features);
-	sw_jw_kint(w, "classes", (int64_t)f->classes);
-	sw_jw_kint(w, "rows", (int64_t)f->rows);
 	sw_jw_kint(w, "parameters", (int64_t)f->parameters);
 	sw_jw_kint(w, "bytes", (int64_t)f->bytes);
 	sw_jw_kint(w, "data_bytes", (int64_t)f->data_bytes);
 	sw_jw_kint(w, "data_sum", (int64_t)f->data_sum);
-	if (*f->odd)
-		sw_jw_kstr(w, "odd", f->odd);
 	sw_jw_knum(w, "flops", f->flops);
-	sw_jw_kint(w, "launches", (int64_t)f->launches);
 	if (f->stage_flops > 0) {
 		sw_jw_knum(w, "stage_flops", f->stage_flops);
 		sw_jw_kint(w, "parts", (int64_t)f->parts);
-		sw_jw_kint(w, "cut_bytes", (int64_t)f->cut_bytes);
 	}
-	sw_jw_key(w, "metrics");
-	sw_jw_arr(w);
-	sw_jw_str(w, "train_loss");
-	sw_jw_str(w, "val_loss");
-	if (f->classes) {
-		sw_jw_str(w, "val_accuracy");
-		sw_jw_str(w, "val_top5");
-		sw_jw_str(w, "val_macro_f1");
-	} else {
-		sw_jw_str(w, "val_mse");
-		sw_jw_str(w, "val_mae");
-		sw_jw_str(w, "val_r2");
-	}
-	sw_jw_str(w, "samples_per_s");
-	sw_jw_arr_end(w);
 }
 
 const struct sw_ops *sw_check_gpu(void)
@@ -321,24 +291,151 @@ const struct sw_ops *sw_check_gpu(void)
 	return gpu;
 }
 
-void sw_check_spec(const char *spec, size_t len, const struct sw_ops *gpu, struct sw_buf *out)
-{
-	struct sw_err err = SW_ERR_INIT;
-	struct facts facts = {.gpu = gpu};
-	struct sw_spec *s;
-	struct sw_jw w;
-	sw_status rc = sw_spec_parse(&s, spec, len, &err);
+/* --- the spec --- */
 
-	if (rc == SW_OK)
-		rc = check(s, &facts, &err);
-	sw_spec_destroy(s);
+/* A text as it is read, and what is said of it. */
+struct reading {
+	cJSON *tree;
+	const cJSON *ranges; /* of an edit; NULL: none */
+	struct sw_spec *spec;
+	struct sw_err fault[FAULTS_MAX];
+	struct sw_faults f;
+	size_t spec_warns; /* warnings of the spec's own reader, which the daemon has */
+};
+
+static void take_ranges(struct sw_spec *s, const cJSON *ranges)
+{
+	const cJSON *range;
+
+	cJSON_ArrayForEach (range, ranges) {
+		const int i = sw_spec_param_find(s, range->string);
+
+		if (i < 0)
+			continue;
+		s->params[i].min = sw_json_number(range, "min", s->params[i].min);
+		s->params[i].max = sw_json_number(range, "max", s->params[i].max);
+	}
+}
+
+/* The loader's line comes when all else is right; this one beside the other faults. */
+static void check_file(const struct sw_spec *s, struct sw_faults *f)
+{
+	static const char at[] = "/trainer/dataset/path";
+	const char *path = sw_json_text(sw_json_get(s->trainer, "dataset"), "path", "");
+
+	if (*path == '/' && access(path, R_OK) != 0 && !sw_fault_near(f, at))
+		sw_fault_note(f, at, "%s: %s", path, strerror(errno));
+}
+
+static sw_status read_spec(struct reading *r, const char *text, size_t len, bool edit,
+			   struct sw_err *err)
+{
+	sw_status rc = sw_json_parse(&r->tree, text, len, err);
+
+	if (rc != SW_OK)
+		return rc;
+	r->f = (struct sw_faults){r->fault, FAULTS_MAX, 0};
+	r->ranges = edit ? sw_json_get(r->tree, "ranges") : NULL;
+	rc = sw_spec_read_all(&r->spec, edit ? sw_json_get(r->tree, "spec") : r->tree, &r->f);
+	if (rc != SW_OK)
+		return sw_err_set(err, rc, "no memory to check the sweep");
+	r->spec_warns = r->spec->n_warnings;
+	if (!r->spec->trainer)
+		return r->f.n > 0 ? SW_OK
+				  : sw_err_at(err, SW_INVALID, "/trainer",
+					      "there is no trainer to check");
+	take_ranges(r->spec, r->ranges);
+	sw_trainer_spec_check(r->spec, &r->f);
+	if (r->f.n > 0)
+		check_file(r->spec, &r->f);
+	else
+		sw_trainer_spec_warn(r->spec);
+	return SW_OK;
+}
+
+/* An edit names ranges where the spec has parameters. */
+static void point_at_range(const struct reading *r, struct sw_err *fault)
+{
+	char ptr[sizeof fault->ptr];
+	const cJSON *range;
+
+	cJSON_ArrayForEach (range, r->ranges) {
+		const int i = sw_spec_param_find(r->spec, range->string);
+
+		if (i < 0)
+			continue;
+		sw_spec_param_pointer(&r->spec->params[i], ptr, sizeof ptr);
+		const size_t n = strlen(ptr);
+		if (strncmp(fault->ptr, ptr, n) != 0 ||
+		    (fault->ptr[n] != '\0' && fault->ptr[n] != '/'))
+			continue;
+		(void)snprintf(fault->ptr, sizeof fault->ptr, "/ranges");
+		sw_json_pointer_add(fault->ptr, sizeof fault->ptr, range->string);
+		return;
+	}
+}
+
+static void write_faults(struct sw_jw *w, struct reading *r)
+{
+	const size_t n = r->f.n < r->f.cap ? r->f.n : r->f.cap;
+
+	sw_jw_kbool(w, "ok", false);
+	sw_jw_karr(w, "faults");
+	for (size_t i = 0; i < n; i++) {
+		point_at_range(r, &r->fault[i]);
+		sw_jw_obj(w);
+		sw_jw_kstr(w, "pointer", r->fault[i].ptr);
+		sw_jw_kstr(w, "message", r->fault[i].msg);
+		sw_jw_obj_end(w);
+	}
+	sw_jw_arr_end(w);
+}
+
+static void write_warnings(struct sw_jw *w, const struct reading *r, const char *odd)
+{
+	const struct sw_spec *s = r->spec;
+
+	sw_jw_karr(w, "warnings");
+	if (*odd)
+		sw_jw_str(w, odd);
+	for (size_t i = r->spec_warns; i < s->n_warnings; i++) {
+		char line[sizeof s->warnings[i].ptr + sizeof s->warnings[i].msg + 2];
+
+		(void)snprintf(line, sizeof line, "%s: %s", s->warnings[i].ptr, s->warnings[i].msg);
+		sw_jw_str(w, line);
+	}
+	sw_jw_arr_end(w);
+}
+
+void sw_check_spec(const char *text, size_t len, bool edit, const struct sw_ops *gpu,
+		   struct sw_buf *out)
+{
+	struct reading *r = sw_calloc(1, sizeof *r);
+	struct facts facts = {.gpu = gpu};
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_jw w;
+	sw_status rc;
+
+	if (r == NULL) {
+		out->failed = SW_NOMEM;
+		return;
+	}
+	rc = read_spec(r, text, len, edit, &err);
+	if (rc == SW_OK && r->f.n == 0)
+		rc = check(r->spec, &facts, &err);
+	if (rc != SW_OK) {
+		r->f = (struct sw_faults){r->fault, FAULTS_MAX, 0};
+		sw_fault_note(&r->f, err.ptr, "%s", err.msg);
+	}
 	sw_jw_init_obj(&w, out);
-	if (rc == SW_OK) {
-		write_facts(&w, &facts);
+	if (r->f.n > 0) {
+		write_faults(&w, r);
 	} else {
-		sw_jw_kbool(&w, "ok", false);
-		sw_jw_kstr(&w, "pointer", err.ptr);
-		sw_jw_kstr(&w, "message", err.msg);
+		write_facts(&w, &facts);
+		write_warnings(&w, r, facts.odd);
 	}
 	sw_jw_obj_end(&w);
+	sw_spec_destroy(r->spec);
+	cJSON_Delete(r->tree);
+	free(r);
 }

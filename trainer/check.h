@@ -1,6 +1,7 @@
 /*
- * trainer/check.h — `sweep-worker check`: is what a sweep's trainer asks for there, and does it fit
- * together? The daemon asks before it accepts a sweep, so that no trial has to find out.
+ * trainer/check.h — `sweep-worker check`: all that is wrong in the trainer's part of a spec, or, if
+ * nothing is, whether what it asks for is there and fits together. The daemon asks before it
+ * accepts a sweep or other ranges for one, so that no trial has to find out.
  *
  * The model is compiled for the largest and for the smallest values of the parameters, or for
  * points near them where these break a constraint (trainer/corner.h). `parameters` and `bytes`
@@ -16,16 +17,18 @@
 #include "base/buf.h"
 #include "base/status.h"
 #include "kernels/ops.h"
+#include <stdbool.h>
 
 /* A GPU's table that counts bytes and uses no GPU: the process sees none from then on. NULL:
  * without the module there is nothing to count for, and the worker of a GPU's slot says so. */
 const struct sw_ops *sw_check_gpu(void);
 
-/* gpu: a GPU's table, of which only what counts bytes is called; NULL: none is there. spec: the
- * JSON text of a sweep spec. Appends one JSON object, without a newline: {"ok": true, "features",
- * "classes" (0: regression), "rows", "parameters", "bytes", "metrics", "odd"}, of a pipeline with
- * "stage_flops", "parts" and "cut_bytes" (daemon/slot/speccheck.h), or {"ok": false, "pointer",
- * "message"}. Failures to write latch in out. */
-void sw_check_spec(const char *spec, size_t len, const struct sw_ops *gpu, struct sw_buf *out);
+/* gpu: a GPU's table, of which only what counts bytes is called; NULL: none is there. text: the
+ * JSON of a sweep spec; edit: of {"spec": SPEC, "ranges": {NAME: {"min", "max"}}}, and what is
+ * wrong with such a parameter points at "/ranges/NAME". Appends one JSON object, without a newline:
+ * {"ok": true, "warnings", ...} with the facts of daemon/slot/speccheck.h, or {"ok": false,
+ * "faults": [{"pointer", "message"}]}, those of the whole spec. Failures to write latch in out. */
+void sw_check_spec(const char *text, size_t len, bool edit, const struct sw_ops *gpu,
+		   struct sw_buf *out);
 
 #endif

@@ -4,6 +4,8 @@
  *   sweep-worker --socket PATH --slot N --device cpu:0|gpu:0 [--name NAME] [--lanes N] [--cores N]
  *                [--memory BYTES] < ID                         (worker/serve.h)
  *   sweep-worker check [gpu] < SPEC.json          (trainer/check.h; gpu: trials may run on GPUs)
+ *   sweep-worker check [gpu] edit < EDIT.json      (the same; a spec, and other ranges)
+ *   sweep-worker layers < SPEC.json                (of a preset, for people)
  *   sweep-worker export CHECKPOINT FILE
  *   sweep-worker fit FILE [EPOCHS] < JOB.json      (trainer/fit.h)
  *   sweep-worker predict MODEL DATA [FORMAT]      (trainer/predict.h)
@@ -21,6 +23,7 @@
 #include "trainer/file/export.h"
 #include "trainer/fit.h"
 #include "trainer/predict.h"
+#include "trainer/spec/presets.h"
 #include "worker/pilot.h"
 #include "worker/serve.h"
 #include <errno.h>
@@ -77,7 +80,8 @@ static int usage(void)
 {
 	fputs("usage: sweep-worker --socket PATH --slot N --device cpu:0|gpu:0 "
 	      "[--name NAME] [--lanes N] [--cores N] [--memory BYTES] < ID\n"
-	      "       sweep-worker check [gpu] < SPEC.json\n"
+	      "       sweep-worker check [gpu] [edit] < SPEC.json\n"
+	      "       sweep-worker layers < SPEC.json\n"
 	      "       sweep-worker export CHECKPOINT FILE [quiet]\n"
 	      "       sweep-worker fit FILE [EPOCHS] < JOB.json\n"
 	      "       sweep-worker predict MODEL DATA [FORMAT]\n",
@@ -107,15 +111,24 @@ static bool read_all(struct sw_buf *in)
 	return false;
 }
 
-/* `sweep-worker check`: a spec on standard input, its facts on standard output. */
-static int check_main(bool on_gpus)
+/* `sweep-worker check` and `layers`: a spec on standard input, what is said of it on standard
+ * output. words: behind the first; NULL behind the last. */
+static int spec_main(bool check, char *const *words)
 {
+	const bool gpu = check && *words != NULL && strcmp(*words, "gpu") == 0;
 	struct sw_buf in, out;
 	int failed = 1;
 
+	words += gpu;
+	const bool edit = check && *words != NULL && strcmp(*words, "edit") == 0;
+	if (words[edit] != NULL)
+		return usage();
 	sw_buf_init(&out, SW_FRAME_MAX);
-	if (read_all(&in))
-		sw_check_spec(in.data, in.len, on_gpus ? sw_check_gpu() : NULL, &out);
+	const bool whole = read_all(&in);
+	if (whole && check)
+		sw_check_spec(in.data, in.len, edit, gpu ? sw_check_gpu() : NULL, &out);
+	else if (whole)
+		sw_model_show(in.data, in.len, &out);
 	if (out.len > 0 && sw_buf_adds(&out, "\n") == SW_OK)
 		failed = fwrite(out.data, 1, out.len, stdout) != out.len || fflush(stdout) != 0;
 	sw_buf_fini(&in);
@@ -220,10 +233,8 @@ int main(int argc, char **argv)
 
 	if (argc > 0 && strcmp(argv[0], "sweep") == 0)
 		program = "sweep";
-	if (argc == 2 && strcmp(argv[1], "check") == 0)
-		return check_main(false);
-	if (argc == 3 && strcmp(argv[1], "check") == 0 && strcmp(argv[2], "gpu") == 0)
-		return check_main(true);
+	if (argc >= 2 && (strcmp(argv[1], "check") == 0 || strcmp(argv[1], "layers") == 0))
+		return spec_main(argv[1][0] == 'c', argv + 2);
 	if (argc == 2 && strcmp(argv[1], "pilot") == 0)
 		return signals() == 0 ? end_work(sw_pilot(wake))
 				      : complain("signals cannot be handled");

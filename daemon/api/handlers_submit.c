@@ -98,6 +98,7 @@ static void write_warnings(const struct sw_submit *s, struct sw_jw *w)
 	struct sw_room_need need = sw_need_of_spec(s->spec);
 	const struct sw_daemon *d = s->call->d;
 	bool suits = d->slot.slot_n == 0;
+	const cJSON *said;
 
 	need.precision = false; /* it has a line of its own */
 	for (size_t i = 0; i < d->slot.slot_n; i++)
@@ -131,8 +132,6 @@ static void write_warnings(const struct sw_submit *s, struct sw_jw *w)
 	}
 	if (sw_sweep_run_cap(s->sched) == 0)
 		sw_jw_str(w, "no run_cap: the sweep goes on until it is cancelled");
-	if (*s->facts.odd)
-		sw_jw_str(w, s->facts.odd);
 	if (s->warning[0] != '\0')
 		sw_jw_str(w, s->warning);
 	warn_of_memory(w, s);
@@ -145,6 +144,8 @@ static void write_warnings(const struct sw_submit *s, struct sw_jw *w)
 		(void)snprintf(line, sizeof line, "%s: %s", warning->ptr, warning->msg);
 		sw_jw_str(w, line);
 	}
+	cJSON_ArrayForEach (said, s->facts.warnings)
+		sw_jw_cjson(w, said);
 	sw_jw_arr_end(w);
 }
 

@@ -6,6 +6,7 @@
 #include "daemon/api/lookup.h"
 #include "daemon/daemon.h"
 #include "daemon/die.h"
+#include "daemon/slot/speccheck.h"
 #include "daemon/sweep/edit.h"
 #include "daemon/sweep/files/erase.h"
 #include "daemon/sweep/run/driver.h"
@@ -200,7 +201,43 @@ static sw_status take_edits(struct sw_running *live, struct sw_call *call, const
 	return rc;
 }
 
-void sw_handle_sweep_edit(struct sw_running *live, struct sw_call *call)
+static void edit_checked(struct sw_running *live, struct sw_call *call);
+
+static void on_ranges_checked(void *user, const struct sw_err *err,
+			      const struct sw_speccheck *facts)
+{
+	struct sw_call *call = user;
+
+	(void)facts;
+	/* The sweep may have ended meanwhile, or be gone: all is asked once more. */
+	if (err->code == SW_OK)
+		sw_gate_change(call, edit_checked);
+	else
+		sw_call_error(call, err);
+}
+
+/* Whether a trainer can take other ranges the check of a submission knows. */
+static sw_status check_ranges(struct sw_running *live, struct sw_call *call, struct sw_err *err)
+{
+	struct sw_buf text;
+	struct sw_jw w;
+
+	sw_buf_init(&text, SW_REPLY_MAX);
+	sw_jw_init_obj(&w, &text);
+	sw_jw_key(&w, "spec");
+	sw_jw_cjson(&w, live->spec->tree);
+	sw_jw_key(&w, "ranges");
+	sw_jw_cjson(&w, sw_json_get(call->params, "ranges"));
+	sw_jw_obj_end(&w);
+	const sw_status rc = text.failed != SW_OK
+				     ? sw_err_set(err, text.failed, "out of memory")
+				     : sw_speccheck_start(live->d, text.data, true,
+							  on_ranges_checked, call, err);
+	sw_buf_fini(&text);
+	return rc;
+}
+
+static void edit_sweep(struct sw_running *live, struct sw_call *call, bool checked)
 {
 	/* Its ranges are too much for the stack. */
 	struct sw_edits *e = sw_daemon_calloc(1, sizeof *e, "edit a sweep");
@@ -213,16 +250,28 @@ void sw_handle_sweep_edit(struct sw_running *live, struct sw_call *call)
 				(long long)live->sweep, sw_sweep_state_name(live->state));
 	if (rc == SW_OK)
 		rc = sw_edits_read(e, live->spec, call->params, &err);
+	const bool asks = rc == SW_OK && !checked && live->spec->trainer != NULL &&
+			  e->sched.n_ranges > 0;
 	if (rc == SW_OK)
-		rc = take_edits(live, call, e, &err);
+		rc = asks ? check_ranges(live, call, &err) : take_edits(live, call, e, &err);
 	free(e);
 	if (rc != SW_OK) {
 		/* Errors of sched's are by its own numbering of parameters. */
 		name_field(live, &err);
 		sw_call_error(call, &err);
-		return;
+	} else if (!asks) {
+		sw_marks_note(&live->view.changes, 0);
 	}
-	sw_marks_note(&live->view.changes, 0);
+}
+
+void sw_handle_sweep_edit(struct sw_running *live, struct sw_call *call)
+{
+	edit_sweep(live, call, false);
+}
+
+static void edit_checked(struct sw_running *live, struct sw_call *call)
+{
+	edit_sweep(live, call, true);
 }
 
 /* --- annotate: a person's words on any --- */

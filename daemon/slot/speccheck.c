@@ -11,7 +11,8 @@
 struct sw_check {
 	struct sw_check *next; /* of those that run, or of those that wait */
 	struct sw_daemon *d;
-	char *spec;
+	char *text;
+	bool edit;
 	struct sw_errand *run; /* NULL: it waits */
 	struct sw_speccheck facts;
 	sw_speccheck_cb *done; /* NULL once it was called */
@@ -36,8 +37,8 @@ static bool read_facts(const cJSON *verdict, struct sw_speccheck *out)
 	const cJSON *flops = sw_json_get(verdict, "flops"),
 		    *stage = sw_json_get(verdict, "stage_flops");
 
-	(void)snprintf(out->odd, sizeof out->odd, "%s", sw_json_text(verdict, "odd", ""));
 	out->flops = cJSON_GetNumberValue(flops);
+	out->warnings = sw_json_get(verdict, "warnings");
 	out->stage_flops = stage != NULL ? cJSON_GetNumberValue(stage) : 0;
 	return read_count(verdict, "parameters", &out->parameters) &&
 	       read_count(verdict, "bytes", &out->bytes) &&
@@ -46,8 +47,17 @@ static bool read_facts(const cJSON *verdict, struct sw_speccheck *out)
 	       (stage == NULL || read_count(verdict, "parts", &out->parts));
 }
 
-/* {"ok": true, ...} or {"ok": false, "pointer": P, "message": M} */
-static void read_verdict(struct sw_check *c, const struct sw_errand_end *run, struct sw_err *err)
+static void read_faults(const cJSON *verdict, struct sw_speccheck *out, struct sw_err *err)
+{
+	const cJSON *first = cJSON_GetArrayItem(sw_json_get(verdict, "faults"), 0);
+
+	out->faults = sw_json_get(verdict, "faults");
+	(void)sw_err_at(err, SW_INVALID, sw_json_text(first, "pointer", "/trainer"), "%s",
+			sw_json_text(first, "message", "refused"));
+}
+
+/* {"ok": true, ...} or {"ok": false, "faults": [{"pointer": P, "message": M}]}; the caller's. */
+static cJSON *read_verdict(struct sw_check *c, const struct sw_errand_end *run, struct sw_err *err)
 {
 	struct sw_err bad = SW_ERR_INIT;
 	cJSON *v = NULL;
@@ -60,13 +70,12 @@ static void read_verdict(struct sw_check *c, const struct sw_errand_end *run, st
 				"sweep-worker could not check the model and the data: %s",
 				run->ok ? bad.msg : run->why);
 	else if (!cJSON_IsTrue(sw_json_get(v, "ok"))) /* refused by it, in its own words */
-		(void)sw_err_at(err, SW_INVALID, sw_json_text(v, "pointer", "/trainer"), "%s",
-				sw_json_text(v, "message", "refused"));
+		read_faults(v, &c->facts, err);
 	else if (!read_facts(v, &c->facts))
 		(void)sw_err_at(err, SW_INTERNAL, "/trainer",
 				"sweep-worker could not check the model and the data: its answer "
 				"lacks a figure");
-	cJSON_Delete(v);
+	return v;
 }
 
 static void answer_check(struct sw_check *c, const struct sw_err *err)
@@ -80,7 +89,7 @@ static void answer_check(struct sw_check *c, const struct sw_err *err)
 
 static void free_check(struct sw_check *c)
 {
-	free(c->spec);
+	free(c->text);
 	free(c);
 }
 
@@ -103,10 +112,11 @@ static void on_ended(void *user, const struct sw_errand_end *run)
 	struct sw_daemon *d = c->d;
 	struct sw_err err = SW_ERR_INIT;
 
-	read_verdict(c, run, &err);
+	cJSON *verdict = read_verdict(c, run, &err);
 	/* First out of the list: the answer may start another check, or stop the daemon. */
 	unlink_check(c);
 	answer_check(c, &err);
+	cJSON_Delete(verdict);
 	free_check(c);
 	start_waiting(d);
 }
@@ -123,15 +133,19 @@ static bool has_gpus(const struct sw_daemon *d)
 static void run_check(struct sw_check *c)
 {
 	struct sw_daemon *d = c->d;
-	char *argv[] = {d->config.worker, "check", has_gpus(d) ? "gpu" : NULL, NULL};
+	char *argv[] = {d->config.worker, "check", NULL, NULL, NULL}, **word = argv + 2;
 	char *none[] = {NULL};
 	char *env[SW_WORKER_ENV_MAX + 1];
 	struct sw_err err = SW_ERR_INIT;
 
+	if (has_gpus(d))
+		*word++ = "gpu";
+	if (c->edit)
+		*word = "edit";
 	/* The worker's environment and program: a check in any other would say little of its
 	 * trials. */
 	sw_worker_env_fill(env, none);
-	c->run = sw_errand_start(d->loop, argv, env, c->spec, on_ended, c);
+	c->run = sw_errand_start(d->loop, argv, env, c->text, on_ended, c);
 	if (c->run == NULL) {
 		(void)sw_err_set(&err, SW_NOMEM, "no memory or no descriptor is left for a check");
 		answer_check(c, &err);
@@ -154,8 +168,8 @@ static void start_waiting(struct sw_daemon *d)
 	}
 }
 
-sw_status sw_speccheck_start(struct sw_daemon *d, const char *spec, sw_speccheck_cb *done,
-			     void *user, struct sw_err *err)
+sw_status sw_speccheck_start(struct sw_daemon *d, const char *text, bool edit,
+			     sw_speccheck_cb *done, void *user, struct sw_err *err)
 {
 	struct sw_check **last = &d->slot.checks_waiting, *c;
 
@@ -165,11 +179,12 @@ sw_status sw_speccheck_start(struct sw_daemon *d, const char *spec, sw_speccheck
 		return sw_err_set(err, SW_BUSY, "%d specs wait to be checked; try again",
 				  SW_SPECCHECK_WAITING);
 	c = sw_calloc(1, sizeof *c);
-	if (c == NULL || (c->spec = sw_strdup(spec)) == NULL) {
+	if (c == NULL || (c->text = sw_strdup(text)) == NULL) {
 		free(c);
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	}
 	c->d = d;
+	c->edit = edit;
 	c->done = done;
 	c->user = user;
 	while (*last != NULL)

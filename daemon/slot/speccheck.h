@@ -1,12 +1,15 @@
 /*
- * daemon/slot/speccheck.h — what only a worker can say about a spec: does the model compile, can
- * the data be read, do they fit? Asked of `sweep-worker check`, a process of its own, so that the
- * loop never reads a data set and the daemon needs none of the worker's code.
+ * daemon/slot/speccheck.h — what only a worker can say about a spec: all that is wrong below
+ * "trainer", does the model compile, can the data be read, do they fit? Asked of `sweep-worker
+ * check` (trainer/check.h), a process of its own, so that the loop never reads a data set and the
+ * daemon needs none of the trainer's code.
  */
 #ifndef SW_DAEMON_SLOT_SPECCHECK_H
 #define SW_DAEMON_SLOT_SPECCHECK_H
 
 #include "base/status.h"
+#include <cjson/cJSON.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct sw_daemon;
@@ -20,21 +23,24 @@ struct sw_speccheck {
 	int64_t bytes;      /* that a trial takes, its data set among them */
 	int64_t data_bytes; /* of the data set */
 	int64_t data_sum;   /* of its files (trainer/data/data.h); 0: it has none */
-	char odd[200];      /* what may be a mistake in the data set; "": nothing */
 	double flops;       /* operations of a step */
 	/* Of a pipeline, of a step: the heaviest stage's operations, and the micro-batches that
 	 * there are rows for. */
 	double stage_flops;
 	int64_t parts;
+	/* Lines for the user, and what is wrong in the whole spec: each {"pointer", "message"}.
+	 * There while `done` is called; NULL: none. */
+	const cJSON *warnings, *faults;
 };
 
 /* done is called once, on the loop: err->code SW_OK when the spec passed, and facts what it
- * needs. */
+ * needs; SW_INVALID: err is the first of the faults. */
 typedef void sw_speccheck_cb(void *user, const struct sw_err *err,
 			     const struct sw_speccheck *facts);
 
-/* spec: JSON text, borrowed for the call. On any status but SW_OK done is never called. */
-SW_NODISCARD sw_status sw_speccheck_start(struct sw_daemon *d, const char *spec,
+/* text: a spec's JSON, or edit: {"spec", "ranges"}; borrowed for the call. On any status but SW_OK
+ * done is never called. */
+SW_NODISCARD sw_status sw_speccheck_start(struct sw_daemon *d, const char *text, bool edit,
 					  sw_speccheck_cb *done, void *user, struct sw_err *err);
 
 /* Ends all: each is answered with SW_BUSY. No more may be started after it. */

@@ -23,14 +23,12 @@ static void read_factors(struct sw_pbt_config *p, const cJSON *v)
 
 /* Why a parameter must stay as it is in a trial that goes on from another's checkpoint; NULL: it
  * may change. */
-static const char *cannot_change(const struct sw_spec *s, size_t i, const bool *sizes)
+static const char *cannot_change(const struct sw_spec *s, size_t i)
 {
 	const struct sw_spec_param *p = &s->params[i];
 
 	if (p->dist == SW_DIST_CONSTANT)
 		return "is a constant: it cannot change";
-	if (sizes[i])
-		return "is the size of a layer, or its activation: a checkpoint fits one net only";
 	if (s->trainer != NULL && sw_spec_option_param(s, "optimizer") == p)
 		return "is the optimizer: a checkpoint holds the state of one";
 	if (s->trainer != NULL && sw_spec_option_param(s, "epochs") == p)
@@ -38,15 +36,28 @@ static const char *cannot_change(const struct sw_spec *s, size_t i, const bool *
 	return NULL;
 }
 
-/* By default every parameter mutates that can, but those that the model's layers name. */
-static sw_status mutate_default(struct sw_spec_pruner_reading *r, const bool *named,
-				const bool *sizes, struct sw_err *err)
+/* Marks the parameters whose names stand anywhere in the model. */
+static void mark_named(const struct sw_spec *s, const cJSON *model, bool *named)
+{
+	const int i = cJSON_IsString(model) ? sw_spec_param_find(s, model->valuestring) : -1;
+	const cJSON *inner;
+
+	if (i >= 0)
+		named[i] = true;
+	cJSON_ArrayForEach (inner, model)
+		mark_named(s, inner, named);
+}
+
+/* By default every parameter mutates that can, but those that the model's layers name: which of
+ * these are sizes of a layer only the trainer knows. */
+static sw_status mutate_default(struct sw_spec_pruner_reading *r, struct sw_err *err)
 {
 	const struct sw_spec *s = r->spec;
-	bool any = false;
+	bool named[SW_SPACE_MAX_PARAMS] = {false}, any = false;
 
+	mark_named(s, sw_json_get(s->trainer, "model"), named);
 	for (size_t i = 0; i < s->n_params; i++) {
-		r->out->pbt.fixed[i] = named[i] || cannot_change(s, i, sizes) != NULL;
+		r->out->pbt.fixed[i] = named[i] || cannot_change(s, i) != NULL;
 		any = any || !r->out->pbt.fixed[i];
 	}
 	return any ? SW_OK
@@ -55,8 +66,8 @@ static sw_status mutate_default(struct sw_spec_pruner_reading *r, const bool *na
 			       "constant, in the model's layers, the optimizer or the epochs");
 }
 
-static sw_status mutate_one(struct sw_spec_pruner_reading *r, const cJSON *v, const bool *sizes,
-			    const char *ptr, struct sw_err *err)
+static sw_status mutate_one(struct sw_spec_pruner_reading *r, const cJSON *v, const char *ptr,
+			    struct sw_err *err)
 {
 	const char *name = v->valuestring;
 	const int i = sw_spec_param_find(r->spec, name);
@@ -65,7 +76,7 @@ static sw_status mutate_one(struct sw_spec_pruner_reading *r, const cJSON *v, co
 	/* All were fixed before the list was read, so one that is not has been named. */
 	if (!r->out->pbt.fixed[i])
 		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" is there twice", name);
-	const char *why = cannot_change(r->spec, (size_t)i, sizes);
+	const char *why = cannot_change(r->spec, (size_t)i);
 	if (why != NULL)
 		return sw_err_at(err, SW_INVALID, ptr, "\"%s\" %s", name, why);
 	r->out->pbt.fixed[i] = false;
@@ -75,20 +86,18 @@ static sw_status mutate_one(struct sw_spec_pruner_reading *r, const cJSON *v, co
 static sw_status read_mutations(struct sw_spec_pruner_reading *r, const cJSON *v,
 				struct sw_err *err)
 {
-	bool named[SW_SPACE_MAX_PARAMS] = {false}, sizes[SW_SPACE_MAX_PARAMS] = {false};
 	const cJSON *item;
 	char ptr[64];
 	size_t n = 0;
 
-	sw_spec_model_names(r->spec, named, sizes);
 	if (v == NULL)
-		return mutate_default(r, named, sizes, err);
+		return mutate_default(r, err);
 	/* What the list does not name stays as it is. */
 	for (size_t i = 0; i < r->spec->n_params; i++)
 		r->out->pbt.fixed[i] = true;
 	cJSON_ArrayForEach (item, v) {
 		(void)snprintf(ptr, sizeof ptr, "/hyperparam_mutations/%zu", n++);
-		const sw_status rc = mutate_one(r, item, sizes, ptr, err);
+		const sw_status rc = mutate_one(r, item, ptr, err);
 		if (rc != SW_OK)
 			return rc;
 	}

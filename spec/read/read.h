@@ -7,7 +7,6 @@
 
 #include "spec/keys.h"
 #include "spec/query.h"
-#include "spec/trainer_options.h"
 
 /* Notes what is wrong with the keys of one parameter (name, body) at ptr. */
 void sw_spec_param_check(const cJSON *v, const char *ptr, struct sw_faults *f);
@@ -88,20 +87,5 @@ SW_NODISCARD sw_status sw_spec_command_read(struct sw_spec *s, const cJSON *v, s
 SW_NODISCARD sw_status sw_spec_program_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 SW_NODISCARD sw_status sw_spec_run_read(struct sw_spec *s, const cJSON *v, struct sw_err *err);
 SW_NODISCARD sw_status sw_spec_command_check(struct sw_spec *s, struct sw_err *err);
-
-/* Checks "trainer" against the parameters, and that each parameter is used; notes all faults
- * ("/trainer/..." or "/parameters/..."). */
-void sw_spec_trainer_check(const struct sw_spec *s, struct sw_faults *f);
-/* Sets s->precision by a trainer that passed. */
-void sw_spec_trainer_precision(struct sw_spec *s);
-/* The model's layers, part of the above; marks used[] the parameters that they name. */
-void sw_spec_model_check(const struct sw_spec *s, const cJSON *model, bool *used,
-			 struct sw_faults *f);
-/* Marks named[] the parameters that the model's layer list names, and sizes[] those of them that
- * are the size of a layer; the trainer has been checked. Nothing without a trainer. */
-void sw_spec_model_names(const struct sw_spec *s, bool *named, bool *sizes);
-/* SW_INVALID at "/parameters/NAME..." unless every value of p suits the option o. */
-SW_NODISCARD sw_status sw_spec_param_suits(const struct sw_spec_param *p,
-					   const struct sw_form_key *o, struct sw_err *err);
 
 #endif

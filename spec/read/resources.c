@@ -51,30 +51,6 @@ static sw_status check_parallel(const struct sw_spec *s, const cJSON *v, struct 
 			      s->data_ranks, sw_spec_ranks(s), SW_SPEC_MAX_RANKS);
 }
 
-/* "parallel" is read before the trainer, so that this line comes before one of the trainer's. */
-static sw_status check_micro_batch(const struct sw_spec *s, struct sw_err *err)
-{
-	const cJSON *trainer = sw_json_get(s->tree, "trainer");
-	const char *ptr = sw_json_get(trainer, "micro_batch") != NULL ? "/trainer/micro_batch"
-			  : sw_spec_param_find(s, "micro_batch") >= 0 ? "/parameters/micro_batch"
-								      : NULL;
-
-	/* Nobody asked for parts of a batch. */
-	if (trainer == NULL || ptr == NULL)
-		return SW_OK;
-	/* Ranks could have different numbers of parts, and statistics are over one part of each. */
-	if (s->sync_batchnorm)
-		return sw_err_at(err, SW_INVALID, ptr,
-				 "\"micro_batch\" does not go with \"sync_batchnorm\": each rank's "
-				 "rows are one part");
-	/* Each data rank may take its rows in parts. */
-	if (s->stages <= 1)
-		return SW_OK;
-	return sw_err_at(err, SW_INVALID, ptr,
-			 "\"micro_batch\" is not for a pipeline: give parallel.microbatches, the "
-			 "number of parts that a batch goes through it in");
-}
-
 sw_status sw_spec_parallel_read(struct sw_spec *s, const cJSON *v, struct sw_err *err)
 {
 	sw_form_fill(&sw_form_parallel, v, s);
@@ -84,7 +60,7 @@ sw_status sw_spec_parallel_read(struct sw_spec *s, const cJSON *v, struct sw_err
 	 * stage, the default, a sixth to a fifth. */
 	if (s->stages > 1 && s->microbatches == 0)
 		s->microbatches = 4 * s->stages;
-	return rc == SW_OK ? check_micro_batch(s, err) : rc;
+	return rc;
 }
 
 /* --- both, and what runs the trials --- */

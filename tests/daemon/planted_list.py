@@ -133,6 +133,10 @@ FAULTS = [
      "sw_store_stuck(live->d->store) != NULL ||", ""),
     ("an attempt that nobody saw end ran until now", "sweep/load/adopt.c", "start_story",
      "\"lost\", stored_heard_ms(live, t));", "\"lost\", 0);"),
+    ("other ranges of a trainer are taken unchecked", "api/handlers_sweep.c", "worker_story",
+     "!checked && live->spec->trainer != NULL", "false"),
+    ("ranges that were checked are taken whatever became of the sweep", "api/handlers_sweep.c", "worker_story",
+     "if (live->ended_ms != 0) rc", "if (live->ended_ms != 0 && !checked) rc"),
     ("what a worker that is gone ran runs for ever", "sweep/load/adopt.c", "worker_story",
      "if (run->started_ms == 0) continue;", "continue;"),
     # --- slot ---

@@ -74,7 +74,7 @@ def test_stop_does_not_wait_for_a_check(start, tmp_path):
 
 def test_check_that_complains_at_length_is_heard(start, tmp_path):
     program = tmp_path / "noise"
-    program.write_text("#!/bin/sh\nhead -c 200000 /dev/zero >&2\necho '{\"ok\": false, \"message\": \"heard\"}'\n")
+    program.write_text("#!/bin/sh\nhead -c 200000 /dev/zero >&2\necho '{\"ok\": false, \"faults\": [{\"message\": \"heard\"}]}'\n")
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     daemon = start("none", SWEEPD_WORKER=str(program))
     assert "heard" in str(daemon.client().refused("sweep.validate", spec=trained()))

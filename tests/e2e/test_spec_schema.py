@@ -23,7 +23,7 @@ BEYOND = {
     "names of parameters": r"no parameter|nothing uses the parameter|(or|be) the name of a parameter"
                            r"|is in \"parameters\" too|is the same for every trial",
     "a parameter's values against what it feeds": r" feeds ",
-    "two numbers against each other": r"is above max|is below min|no multiple of q|beyond the last"
+    "two numbers against each other": r"is above max|is below min|no multiple of q|no(t a)? power of two|beyond the last"
                                       r"|divided by eta|are exponents of e",
     "values against a parameter's": r"never (is|has)|of the values of|is a number, (not|never)"
                                     r"|run in a circle|one for each of the values|have a sum above",

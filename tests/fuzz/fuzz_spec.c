@@ -1,6 +1,7 @@
 /* Any JSON as a sweep spec: refused with one line and a place, or taken with fields that hold. */
 #include "proto/json.h"
 #include "spec/spec.h"
+#include "trainer/spec/spec.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -49,7 +50,23 @@ static void check_pruner(const struct sw_spec *s)
 		abort();
 }
 
-static void check(const struct sw_spec *s)
+/* Any JSON below "trainer": refused with lines and places, or good enough to be warned of. */
+static void check_trainer(struct sw_spec *s)
+{
+	struct sw_err list[4];
+	struct sw_faults f = {list, 4, 0};
+
+	if (s->trainer == NULL)
+		return;
+	sw_trainer_spec_check(s, &f);
+	for (size_t i = 0; i < f.n && i < f.cap; i++)
+		if (list[i].msg[0] == '\0' || list[i].ptr[0] != '/')
+			abort();
+	if (f.n == 0)
+		sw_trainer_spec_warn(s);
+}
+
+static void check(struct sw_spec *s)
 {
 	if (s->n_params == 0 || s->metric == NULL || s->method == NULL)
 		abort();
@@ -63,6 +80,7 @@ static void check(const struct sw_spec *s)
 			abort();
 	}
 	check_pruner(s);
+	check_trainer(s);
 	if (!(s->weight > 0) || s->time_budget_s < 0 || s->gpu_hours < 0 || s->plateau.top == 1)
 		abort();
 }

@@ -2,7 +2,7 @@
 # libFuzzer binary too: build/tests/fuzz_json tests/fuzz/corpus/json
 foreach(target json rpc spec yaml)
 	set(corpus ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${target})
-	set(library sw_spec)
+	set(library sw_trainer_spec)
 	if(target STREQUAL yaml)
 		set(library sw_cli)
 		list(APPEND corpus ${CMAKE_SOURCE_DIR}/tests/fixtures/wandb)

@@ -69,16 +69,21 @@ static inline void check_refused(const char *text, const char *ptr, const char *
 }
 
 /* The warnings of a spec: ptr and msg of each in turn, want[n] NULL after the last. */
-static inline void check_warned(const char *text, const char *const *want, size_t n)
+static inline void check_warnings(const struct sw_spec *s, const char *const *want, size_t n)
 {
-	struct sw_spec *s = read_spec(text);
-
 	for (size_t i = 0; i < s->n_warnings; i++) {
 		ck_assert_uint_lt(2 * i, n);
 		ck_assert_pstr_eq(s->warnings[i].ptr, want[2 * i]);
 		ck_assert_pstr_eq(s->warnings[i].msg, want[2 * i + 1]);
 	}
 	ck_assert(s->n_warnings == n / 2 || want[2 * s->n_warnings] == NULL);
+}
+
+static inline void check_warned(const char *text, const char *const *want, size_t n)
+{
+	struct sw_spec *s = read_spec(text);
+
+	check_warnings(s, want, n);
 	sw_spec_destroy(s);
 }
 

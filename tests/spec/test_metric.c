@@ -80,18 +80,6 @@ TEST_ROWS(metrics_that_are_wrong_are_refused_at_their_place, bad)
 	check_refused(bad[_i].text, bad[_i].ptr, bad[_i].msg);
 }
 
-TEST(metrics_that_the_trainer_lacks_are_warned_of_one_by_one)
-{
-	struct sw_spec *s = read_spec(
-		"{'method':'random','metrics':[{'name':'val_loss'},{'name':'val_lost'},"
-		"{'name':'val_accuracy','goal':'maximize'}],'parameters':{'lr':{'min':0.01,"
-		"'max':0.1}},'trainer':{'dataset':{'name':'digits'},'model':[{'linear':10}]}}");
-
-	ck_assert_uint_eq(s->n_warnings, 1);
-	ck_assert_str_eq(s->warnings[0].ptr, "/metrics/1/name");
-	sw_spec_destroy(s);
-}
-
 static const struct {
 	const char *metric;
 	bool warned;

@@ -54,9 +54,6 @@ TEST_ROWS(parallel_row_has_these_stages, staged)
 	sw_spec_destroy(s);
 }
 
-#define PART                                                                                       \
-	"\"micro_batch\" is not for a pipeline: give parallel.microbatches, the number of parts "  \
-	"that a batch goes through it in"
 #define SLOTS_NEED                                                                                 \
 	"\"cpu_slots\" needs \"command\" or \"program\", or, with a trainer, \"parallel\""
 
@@ -76,22 +73,10 @@ static const struct {
 	 "\"data\" 2 times \"pipeline\" 3 is 6, and \"cpu_slots\" is 3: each rank has one slot"},
 	{STAGED "2,'data':2},'resources':{'gpu':2}}", "/parallel",
 	 "\"data\" 2 times \"pipeline\" 2 is 4, and \"gpu\" is 2: each rank has one GPU"},
-	{"{" METRIC ",'parameters':{'lr':{'value':0.1}},'trainer':{'dataset':{'name':'digits'},"
-	 "'model':[{'linear':10}],'micro_batch':8},'parallel':{'pipeline':2},'resources':{'cpu_"
-	 "slots':2}}",
-	 "/trainer/micro_batch", PART},
-	{"{" METRIC ",'parameters':{'micro_batch':{'values':[1,2]}},'trainer':{'dataset':{'name':'"
-	 "digits'},'model':[{'linear':10}]},'parallel':{'pipeline':2},'resources':{'cpu_slots':2}}",
-	 "/parameters/micro_batch", PART},
 	{HEAD ",'parallel':{'data':1,'sync_batchnorm':true}}", "/parallel/sync_batchnorm",
 	 "\"sync_batchnorm\" needs \"data\" of 2 or more"},
 	{HEAD ",'parallel':{'data':2,'pipeline':2,'sync_batchnorm':true}}",
 	 "/parallel/sync_batchnorm", "\"sync_batchnorm\" is not for a pipeline"},
-	{"{" METRIC ",'parameters':{'lr':{'value':0.1}},'trainer':{'dataset':{'name':'digits'},"
-	 "'micro_batch':4,'model':[{'linear':10}]},'parallel':{'data':2,'sync_batchnorm':true},"
-	 "'resources':{'cpu_slots':2}}",
-	 "/trainer/micro_batch",
-	 "\"micro_batch\" does not go with \"sync_batchnorm\": each rank's rows are one part"},
 	{HEAD ",'parallel':{'data':2}}", "/parallel", "\"parallel\" needs \"trainer\""},
 	{HEAD ",'parallel':{'data':2},'resources':{'cpu_slots':2},'program':'a.py',"
 	      "'run':{'cwd':'/'}}",
@@ -112,40 +97,6 @@ static const struct {
 TEST_ROWS(parallel_row_is_refused_with_one_line, refused)
 {
 	check_refused(refused[_i].text, refused[_i].ptr, refused[_i].msg);
-}
-
-#define LOSS "{'method':'random','metric':{'name':'val_loss','goal':'minimize'},'parameters':"
-#define NET  ",'trainer':{'dataset':{'name':'digits'},'model':[{'linear':10}]},"
-#define LR   "{'lr':{'value':0.1}}"
-#define TWO  "'resources':{'cpu_slots':2},'parallel':{'pipeline':2"
-#define FOUR "'resources':{'cpu_slots':4},'parallel':{'pipeline':2,'data':2"
-#define AT   "/parallel/microbatches"
-
-static const struct {
-	const char *text, *want[4];
-} warned[] = {
-	{LOSS LR NET TWO "}}", {NULL}},
-	{LOSS LR NET TWO ",'microbatches':2}}", {NULL}},
-	{LOSS LR NET TWO ",'microbatches':32}}", {NULL}}, /* the batch has 32 rows */
-	{LOSS LR NET TWO ",'microbatches':1}}",
-	 {AT, "with 1 micro-batch each of the 2 stages waits 50% of a step; with 8 (the default) "
-	      "11%"}},
-	{LOSS LR NET TWO ",'microbatches':33}}",
-	 {AT, "a data rank has 32 rows of a batch of 32, fewer than 33 micro-batches: some are "
-	      "empty"}},
-	{LOSS "{'batch_size':{'values':[31,15,64]}}" NET FOUR "}}", {NULL}},
-	{LOSS "{'batch_size':{'values':[31,14,64]}}" NET FOUR "}}",
-	 {AT, "a data rank has 7 rows of a batch of 14, fewer than 8 micro-batches: some are "
-	      "empty"}},
-	{LOSS "{'batch_size':{'min':2,'max':64}}" NET TWO ",'microbatches':4}}",
-	 {AT, "a data rank has 2 rows of a batch of 2, fewer than 4 micro-batches: some are "
-	      "empty"}},
-	{LOSS "{'batch_size':{'value':64}}" NET TWO ",'microbatches':64}}", {NULL}},
-};
-
-TEST_ROWS(parallel_row_is_warned_of, warned)
-{
-	check_warned(warned[_i].text, warned[_i].want, ROWS(warned[_i].want));
 }
 
 RUN_TESTS(NULL, NULL)

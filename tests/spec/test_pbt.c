@@ -102,8 +102,6 @@ static const struct {
 	{DRIVEN(MUT("['lr','lr']")), AT "/hyperparam_mutations/1", "\"lr\" is there twice"},
 	{DRIVEN(MUT("['k']")), AT "/hyperparam_mutations/0",
 	 "\"k\" is a constant: it cannot change"},
-	{TRAINED(27, MUT("['lr','l1']")), AT "/hyperparam_mutations/1",
-	 "\"l1\" is the size of a layer, or its activation: a checkpoint fits one net only"},
 	{"{" METRIC
 	 ",'run_cap':8,'parameters':{'k':{'value':3}},'early_terminate':{'type':'pbt'" FIVE "}}",
 	 AT "/hyperparam_mutations",

@@ -287,21 +287,4 @@ TEST_ROWS(spec_rays_distribution_is_what_its_name_promises, rays)
 	sw_spec_destroy(s);
 }
 
-TEST(spec_layer_of_a_conditional_parameter_is_warned_of)
-{
-	struct sw_spec *s = read_spec(
-		"{'method':'random','metric':{'name':'val_loss'},'parameters':{'depth':{'min':1,"
-		"'max':2},'w2':{'min':4,'max':8,'when':{'depth':2}},'optimizer':{'values':['sgd',"
-		"'adamw']},'momentum':{'min':0.0,'max':0.9,'when':{'optimizer':'sgd'}}},'trainer':{"
-		"'dataset':{'name':'d'},'batch_size':'depth','model':[{'linear':4},{'linear':'w2'}]"
-		"}}");
-
-	ck_assert_uint_eq(s->n_warnings, 1); /* momentum has a default for the rest */
-	ck_assert_str_eq(s->warnings[0].ptr, "/trainer/model/1/linear");
-	ck_assert_str_eq(s->warnings[0].msg,
-			 "\"w2\" is conditional (\"when\"): a trial where it is not active has no "
-			 "value for this layer, and fails");
-	sw_spec_destroy(s);
-}
-
 RUN_TESTS(NULL, NULL)

@@ -158,15 +158,6 @@ TEST(spec_every_key_reaches_the_struct)
 static const char *const fine[] = {
 	HEAD ",'name':'Größe \xe2\x9c\x93'}",
 	HEAD ",'seed':9007199254740991}",
-	TRAIN "{" REST "}}",
-	TRAIN "{" REST ",'lr':'lr'}}",
-	TRAIN "{" REST ",'momentum':0.9,'eps':1e-6,'epochs':3}}",
-	"{" METRIC ",'parameters':{'optimizer':{'values':['sgd','adamw']},'nesterov':{'values':["
-	"true,false]},'epochs':{'value':3},'batch_size':{'min':1,'max':9},'weight_decay':{"
-	"'distribution':'loguniform','min':1e-6,'max':1}},'trainer':{'dataset':{'name':'d'},"
-	"'model':[{'linear':9}]}}",
-	"{" METRIC ",'parameters':{'w':{'min':8,'max':64,'q':8}},'trainer':{'dataset':{'format':"
-	"'csv','path':'a','label':'y'},'model':[{'linear':'w'},{'linear':'w'}]}}",
 };
 
 TEST_ROWS(spec_good_one_is_taken, fine)
@@ -178,14 +169,6 @@ TEST_ROWS(spec_good_one_is_taken, fine)
 	"{'method':'random','metric':{'name':'" name                                               \
 	"','goal':'minimize'},'parameters':{'lr':{'min':0.1,'max':1.0}},"                          \
 	"'trainer':{'dataset':{'name':'d'},'model':[{'linear':9}]"
-#define SEARCH(params)                                                                             \
-	"{'method':'random','metric':{'name':'val_loss'},'parameters':{" params                    \
-	"},'trainer':{'dataset':{'name':'d'},'model':[{'linear':9}]"
-
-#define SET(more)                                                                                  \
-	"{'method':'random','metric':{'name':'val_loss'},'parameters':{'lr':{'min':0.1,'max':1.0}" \
-	"},'trainer':{'dataset':{'format':'cifar10','path':'c'," more "},'model':[{'linear':9}]"
-
 /* ptr and msg of each warning in turn; none after the last. */
 static const struct {
 	const char *text, *want[8];
@@ -243,51 +226,6 @@ static const struct {
 	  "min 0.05 is no multiple of q 0.1: the first value is 0.1", "/parameters/e",
 	  "min 3 is no multiple of q 2: the first value is 4", "/parameters/g",
 	  "min -3 is no multiple of q 2: the first value is -2"}},
-	{NAMED("val_accuracy") "}}", {NULL}},
-	{NAMED("samples_per_s") ",'loss':'mse'}}", {NULL}},
-	{NAMED("val_acc") "}}",
-	 {"/metric/name",
-	  "the trainer reports train_loss, val_loss, val_accuracy, val_macro_f1, val_top5, "
-	  "samples_per_s, and no "
-	  "\"val_acc\": the sweep will fail"}},
-	{NAMED("val_los") "}}",
-	 {"/metric/name",
-	  "the trainer reports train_loss, val_loss, val_accuracy, val_macro_f1, val_top5, "
-	  "samples_per_s, and no "
-	  "\"val_los\": the sweep will fail; did you mean \"val_loss\"?"}},
-	{NAMED("val_accuracy") ",'loss':'mse'}}",
-	 {"/metric/name",
-	  "the trainer reports train_loss, val_loss, val_mse, val_mae, val_r2, samples_per_s, and "
-	  "no \"val_accuracy\": the "
-	  "sweep will fail"}},
-	{NAMED("val_loss") ",'optimizer':'adamw','momentum':0.9}}",
-	 {"/trainer/momentum", "\"momentum\" has no effect: the optimizer is adamw"}},
-	{SEARCH("'nesterov':{'values':[true,false]},'optimizer':{'value':'adamw'}") "}}",
-	 {"/parameters/nesterov", "\"nesterov\" has no effect: the optimizer is adamw"}},
-	{SEARCH("'momentum':{'min':0.0,'max':0.9},'optimizer':{'values':['sgd','adamw']}") "}}",
-	 {NULL}},
-	{NAMED("val_loss") ",'beta1':0.8}}",
-	 {"/trainer/beta1", "\"beta1\" has no effect: the optimizer is sgd"}},
-	{NAMED("val_loss") ",'optimizer':'adam','beta2':0.9}}", {NULL}},
-	{SEARCH("'gamma':{'min':0.1,'max':0.9}") "}}",
-	 {"/parameters/gamma", "\"gamma\" has no effect: the schedule is not \"step\""}},
-	{SEARCH("'gamma':{'min':0.1,'max':0.9},'schedule':{'values':['step','cosine']}") "}}",
-	 {NULL}},
-	{NAMED("val_loss") ",'loss':'mse','label_smoothing':0.1}}",
-	 {"/trainer/label_smoothing", "\"label_smoothing\" has no effect: the loss is mse"}},
-	{NAMED("val_loss") ",'nesterov':true}}",
-	 {"/trainer/nesterov", "\"nesterov\" has no effect: momentum is 0"}},
-	{NAMED("val_loss") ",'nesterov':true,'momentum':0.5}}", {NULL}},
-	{SEARCH("'momentum':{'min':0.0,'max':0.9}") ",'nesterov':true}}", {NULL}},
-	{SET("'validation':'test'") ",'val_fraction':0.1,'split_seed':3}}",
-	 {"/trainer/val_fraction",
-	  "\"val_fraction\" has no effect: the data set names its validation part",
-	  "/trainer/split_seed",
-	  "\"split_seed\" has no effect: the data set names its validation part"}},
-	{SET("'normalize':{'mean':[0],'std':[1]}") ",'standardize':true}}",
-	 {"/trainer/standardize",
-	  "\"standardize\" has no effect: \"normalize\" gives the constants"}},
-	{SET("'validation':'split'") ",'val_fraction':0.1,'standardize':false}}", {NULL}},
 	{NAMED("val_loss") "},'lease_s':5}",
 	 {"/lease_s", "\"lease_s\" has no effect: trials on slots have no lease"}},
 	{NAMED("val_loss") ",'epochs':3},'early_terminate':{'type':'asha'}}", {NULL}},

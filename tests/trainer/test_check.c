@@ -29,49 +29,53 @@ static const struct {
 } specs[] = {
 	{SPEC(",\"l1\":{\"values\":[4,16,8]}",
 	      WINE ",\"model\":[{\"linear\":\"l1\"},\"relu\",{\"linear\":3}]"),
-	 "{\"ok\":true,\"features\":13,\"classes\":3,\"rows\":178,\"parameters\":275,\"bytes\":"},
+	 "{\"ok\":true,\"parameters\":275,\"bytes\":"},
 	{SPEC("",
 	      "\"dataset\":{\"name\":\"diabetes\"},\"loss\":\"mse\",\"model\":[{\"linear\":1}]"),
-	 "{\"ok\":true,\"features\":10,\"classes\":0,\"rows\":442,\"parameters\":11,\"bytes\":"},
+	 "{\"ok\":true,\"parameters\":11,\"bytes\":"},
 	{SPEC("", WINE ",\"model\":[{\"linear\":4}]"),
-	 "{\"ok\":false,\"pointer\":\"/trainer/model/0/linear\",\"message\":\"the last layer is 4 "
-	 "wide, but the data has 3 classes\"}"},
+	 "{\"ok\":false,\"faults\":[{\"pointer\":\"/trainer/model/0/linear\",\"message\":\"the "
+	 "last layer is 4 "
+	 "wide, but the data has 3 classes\"}]}"},
 	/* right for the largest value alone */
 	{SPEC(",\"l1\":{\"values\":[2,3]}", WINE ",\"model\":[{\"linear\":\"l1\"}]"),
-	 "{\"ok\":false,\"pointer\":\"/trainer/model/0/linear\",\"message\":\"the last layer is 2 "
-	 "wide, but the data has 3 classes\"}"},
+	 "{\"ok\":false,\"faults\":[{\"pointer\":\"/trainer/model/0/linear\",\"message\":\"the "
+	 "last layer is 2 "
+	 "wide, but the data has 3 classes\"}]}"},
 	{SPEC("", "\"dataset\":{\"format\":\"csv\",\"path\":\"/nowhere/x.csv\",\"label\":\"y\"},"
 		  "\"model\":[{\"linear\":4}]"),
-	 "{\"ok\":false,\"pointer\":\"/trainer/dataset/path\",\"message\":\"/nowhere/x.csv: No "
+	 "{\"ok\":false,\"faults\":[{\"pointer\":\"/trainer/dataset/path\",\"message\":\"/nowhere/"
+	 "x.csv: No "
 	 "such "
-	 "file or directory\"}"},
+	 "file or directory\"}]}"},
 	{SPEC("", "\"dataset\":{\"format\":\"csv\",\"path\":\"data/wine.csv\",\"label\":\"clas\"},"
 		  "\"model\":[{\"linear\":3}]"),
-	 "{\"ok\":false,\"pointer\":\"/trainer/dataset/label\",\"message\":\"data/wine.csv has no "
-	 "column \\\"clas\\\": did you mean \\\"class\\\"?\"}"},
+	 "{\"ok\":false,\"faults\":[{\"pointer\":\"/trainer/dataset/label\",\"message\":\"data/"
+	 "wine.csv has no "
+	 "column \\\"clas\\\": did you mean \\\"class\\\"?\"}]}"},
 	{SPEC("", "\"dataset\":{\"format\":\"synthetic\",\"image\":[3,32,32],\"rows\":500},"
 		  "\"model\":{\"preset\":\"lenet-cifar\"}"),
-	 "{\"ok\":true,\"features\":3072,\"classes\":10,\"rows\":500,\"parameters\":62006,"
+	 "{\"ok\":true,\"parameters\":62006,"
 	 "\"bytes\":"},
 	{SPEC("", "\"dataset\":{\"name\":\"digits\",\"image\":[1,8,8]},\"model\":[{\"conv2d\":"
 		  "{\"out\":4,\"kernel\":3,\"stride\":1,\"padding\":1}},\"flatten\",{\"linear\":"
 		  "10}]"),
-	 "{\"ok\":true,\"features\":64,\"classes\":10,\"rows\":1797,\"parameters\":2610,"},
+	 "{\"ok\":true,\"parameters\":2610,"},
 	{SPEC("", "\"dataset\":{\"name\":\"digits\",\"image\":[1,8,8]},\"model\":{\"preset\":"
 		  "\"mlp\",\"outputs\":10,\"depth\":1,\"width\":32}"),
-	 "{\"ok\":true,\"features\":64,\"classes\":10,\"rows\":1797,\"parameters\":2410,"},
+	 "{\"ok\":true,\"parameters\":2410,"},
 	{SPEC("", "\"dataset\":{\"name\":\"digits\",\"image\":[3,8,8]},\"model\":[{\"linear\":"
 		  "10}]"),
-	 "{\"ok\":false,\"pointer\":\"/trainer/dataset/image\",\"message\":\""},
+	 "{\"ok\":false,\"faults\":[{\"pointer\":\"/trainer/dataset/image\",\"message\":\""},
 	{SPEC("", "\"dataset\":{\"format\":\"cifar10\",\"path\":\"/nowhere\"},\"model\":"
 		  "{\"preset\":\"lenet-cifar\"}"),
-	 "{\"ok\":false,\"pointer\":\"/trainer/dataset/path\",\"message\":\"/nowhere/"
-	 "data_batch_1.bin: No such file or directory\"}"},
+	 "{\"ok\":false,\"faults\":[{\"pointer\":\"/trainer/dataset/path\",\"message\":\"/nowhere/"
+	 "data_batch_1.bin: No such file or directory\"}]}"},
 	{SPEC("", "\"dataset\":{\"format\":\"synthetic\",\"tokens\":8,\"vocab\":20},\"model\":"
 		  "[{\"embedding\":{\"vocab\":19,\"dim\":4}},\"mean_tokens\",{\"linear\":10}]"),
-	 "{\"ok\":false,\"pointer\":\"/trainer/model/0"},
-	{"{", "{\"ok\":false,\"pointer\":\"\",\"message\":"},
-	{"[]", "{\"ok\":false,\"pointer\":\"\",\"message\":"},
+	 "{\"ok\":false,\"faults\":[{\"pointer\":\"/trainer/model/0"},
+	{"{", "{\"ok\":false,\"faults\":[{\"pointer\":\"\",\"message\":"},
+	{"[]", "{\"ok\":false,\"faults\":[{\"pointer\":\"\",\"message\":"},
 };
 
 TEST_ROWS(check_answers_one_object, specs)
@@ -79,14 +83,98 @@ TEST_ROWS(check_answers_one_object, specs)
 	struct sw_buf out;
 
 	sw_buf_init(&out, 65536);
-	sw_check_spec(specs[_i].spec, strlen(specs[_i].spec), NULL, &out);
+	sw_check_spec(specs[_i].spec, strlen(specs[_i].spec), false, NULL, &out);
 	ck_assert_int_eq(out.failed, SW_OK);
 	ck_assert_msg(strncmp(out.data, specs[_i].says, strlen(specs[_i].says)) == 0,
 		      "%s\nis not\n%s", out.data, specs[_i].says);
 	ck_assert_int_eq(out.data[out.len - 1], '}');
-	if (strstr(specs[_i].says, "true"))
-		ck_assert_int_eq(strstr(out.data, "val_accuracy") != NULL,
-				 strstr(specs[_i].says, "\"classes\":0") == NULL);
+	sw_buf_fini(&out);
+}
+
+#define EDIT(spec, ranges) "{\"spec\":" spec ",\"ranges\":{" ranges "}}"
+#define FAULT(ptr, msg)    "{\"pointer\":\"" ptr "\",\"message\":\"" msg "\"}"
+#define FAULTS(list)       "{\"ok\":false,\"faults\":[" list "]}"
+#define L1_FEEDS                                                                                   \
+	"\\\"l1\\\" feeds \\\"linear\\\", which must be an integer, at least 1 and at most "       \
+	"1000000"
+#define UNKNOWN  "unknown layer \\\"relux\\\"; did you mean \\\"relu\\\"?"
+#define MISSPELT WINE ",\"model\":[{\"linear\":\"l1\"},\"relux\",{\"linear\":3}],\"epochs\":0"
+#define EPOCHS   "\\\"epochs\\\" must be an integer, at least 1 and at most 1000000000"
+#define L1       ",\"l1\":{\"min\":4,\"max\":16}"
+#define NET      WINE ",\"model\":[{\"linear\":\"l1\"},\"relu\",{\"linear\":3}]"
+#define GROUP    ",\"g\":{\"parameters\":{\"l1\":{\"min\":4,\"max\":16}}}"
+#define NOWHERE                                                                                    \
+	"\"dataset\":{\"format\":\"csv\",\"path\":\"/nowhere/x.csv\",\"label\":\"y\"},"            \
+	"\"model\":[{\"linear\":4}]"
+#define NO_FILE FAULT("/trainer/dataset/path", "/nowhere/x.csv: No such file or directory")
+
+/* All faults of a spec, and of ranges that are edited. */
+static const struct {
+	bool edit;
+	const char *text, *says;
+} answers[] = {
+	{false, SPEC(L1, MISSPELT),
+	 FAULTS(FAULT("/trainer/epochs", EPOCHS) "," FAULT("/trainer/model/1", UNKNOWN))},
+	{false, SPEC("", NOWHERE ",\"epochs\":0"),
+	 FAULTS(FAULT("/trainer/epochs", EPOCHS) "," NO_FILE)},
+	{false, SPEC(",\"zz\":{\"min\":\"a\",\"max\":1}", NOWHERE),
+	 FAULTS(FAULT("/parameters/zz/min",
+		      "\\\"min\\\" must be a number, not a string") "," NO_FILE)},
+	/* a key that is misspelt is read as the one that was meant */
+	{false,
+	 "{\"metric\":{\"name\":\"val_loss\"},\"parameters\":{\"lr\":{\"value\":1}},"
+	 "\"trainr\":{" WINE ",\"model\":[]}}",
+	 FAULTS(FAULT("/trainr",
+		      "unknown key \\\"trainr\\\"; did you mean "
+		      "\\\"trainer\\\"?") "," FAULT("/trainer/model", "model is empty"))},
+	{false, "{\"metric\":{\"name\":\"m\"},\"parameters\":{\"x\":{\"value\":1}}}",
+	 FAULTS(FAULT("/trainer", "there is no trainer to check"))},
+	{true, EDIT(SPEC(L1, NET), "\"l1\":{\"min\":2,\"max\":2000000}"),
+	 FAULTS(FAULT("/ranges/l1", L1_FEEDS))},
+	{true, EDIT(SPEC(L1, NET), "\"l1\":{\"min\":0,\"max\":16}"),
+	 FAULTS(FAULT("/ranges/l1", L1_FEEDS))},
+	{true,
+	 EDIT(SPEC(GROUP, WINE ",\"model\":[{\"linear\":\"g.l1\"},{\"linear\":3}]"),
+	      "\"g.l1\":{\"min\":0,\"max\":16}"),
+	 FAULTS(FAULT("/ranges/g.l1",
+		      "\\\"g.l1\\\" feeds \\\"linear\\\", which must be an integer, at "
+		      "least 1 and at most 1000000"))},
+	/* what a range does to the net is found, too */
+	{true,
+	 EDIT(SPEC(",\"k\":{\"min\":1,\"max\":3}",
+		   "\"dataset\":{\"name\":\"digits\",\"image\":[1,8,8]},\"model\":[{\"conv2d\":{"
+		   "\"out\":1,\"kernel\":\"k\"}},\"flatten\",{\"linear\":10}]"),
+	      "\"k\":{\"min\":1,\"max\":9}"),
+	 "{\"ok\":false,\"faults\":[{\"pointer\":\"/trainer/model/0/conv2d\""},
+	{true, EDIT(SPEC(L1, NET), "\"l1\":{\"min\":4,\"max\":8}"),
+	 "{\"ok\":true,\"parameters\":139,"},
+};
+
+TEST_ROWS(check_answer_is_that_of_its_question, answers)
+{
+	const char *text = answers[_i].text, *says = answers[_i].says;
+	struct sw_buf out;
+
+	sw_buf_init(&out, 65536);
+	sw_check_spec(text, strlen(text), answers[_i].edit, NULL, &out);
+	ck_assert_int_eq(out.failed, SW_OK);
+	ck_assert_msg(strncmp(out.data, says, strlen(says)) == 0, "%s\nis not\n%s", out.data, says);
+	sw_buf_fini(&out);
+}
+
+/* The spec's own warnings are the daemon's to say: weight_decay has one. */
+TEST(check_warns_of_the_trainers_part_alone)
+{
+	static const char *const good = SPEC(",\"weight_decay\":{\"min\":0,\"max\":1}",
+					     WINE ",\"model\":[{\"linear\":3}],\"gamma\":0.5");
+	struct sw_buf out;
+
+	sw_buf_init(&out, 65536);
+	sw_check_spec(good, strlen(good), false, NULL, &out);
+	ck_assert_msg(strstr(out.data,
+			     ",\"warnings\":[\"/trainer/gamma: \\\"gamma\\\" has no effect: "
+			     "the schedule is not \\\"step\\\"\"]}") != NULL,
+		      "%s", out.data);
 	sw_buf_fini(&out);
 }
 
@@ -98,7 +186,7 @@ static double bytes_of(const char *spec)
 	double bytes;
 
 	sw_buf_init(&out, 65536);
-	sw_check_spec(spec, strlen(spec), NULL, &out);
+	sw_check_spec(spec, strlen(spec), false, NULL, &out);
 	ck_assert_int_eq(out.failed, SW_OK);
 	at = strstr(out.data, "\"bytes\":");
 	ck_assert_msg(at != NULL, "%s\n%s", spec, out.data);
@@ -112,7 +200,8 @@ static double bytes_of(const char *spec)
 	"\"dataset\":{\"name\":\"digits\"},\"model\":{\"preset\":\"mlp\",\"outputs\":10,"          \
 	"\"depth\":\"d\",\"width\":512},\"optimizer\":\"adam\""
 #define NO_CUT                                                                                     \
-	"{\"ok\":false,\"pointer\":\"/parallel/pipeline\",\"message\":\"the model cannot be cut "  \
+	"{\"ok\":false,\"faults\":[{\"pointer\":\"/parallel/pipeline\",\"message\":\"the model "   \
+	"cannot be cut "                                                                           \
 	"into "
 
 /* What is in the answer. */
@@ -120,10 +209,9 @@ static const struct {
 	const char *spec, *says;
 } staged[] = {
 	/* 13 to 16, no gradient for the rows, times 32 rows; 16 floats of each row cross */
-	{STAGED(2, ",\"l1\":{\"values\":[4,16,8]}", THREE),
-	 "\"stage_flops\":26624,\"parts\":8,\"cut_bytes\":2048,"},
+	{STAGED(2, ",\"l1\":{\"values\":[4,16,8]}", THREE), "\"stage_flops\":26624,\"parts\":8,"},
 	{STAGED(2, ",\"l1\":{\"value\":4},\"batch_size\":{\"value\":8}", THREE),
-	 "\"stage_flops\":1664,\"parts\":8,\"cut_bytes\":128,"},
+	 "\"stage_flops\":1664,\"parts\":8,"},
 	/* no more than rows */
 	{STAGED(2, ",\"l1\":{\"value\":4},\"batch_size\":{\"value\":3}", THREE), "\"parts\":3,"},
 	{STAGED(3, ",\"l1\":{\"value\":4}", THREE), NO_CUT "3 stages"},
@@ -138,7 +226,7 @@ TEST_ROWS(check_of_a_pipeline_says_what_its_stages_have, staged)
 	struct sw_buf out;
 
 	sw_buf_init(&out, 65536);
-	sw_check_spec(staged[_i].spec, strlen(staged[_i].spec), NULL, &out);
+	sw_check_spec(staged[_i].spec, strlen(staged[_i].spec), false, NULL, &out);
 	ck_assert_msg(strstr(out.data, staged[_i].says) != NULL, "%s\nhas not\n%s", out.data,
 		      staged[_i].says);
 	sw_buf_fini(&out);
@@ -195,7 +283,7 @@ TEST(check_looks_at_what_the_constraints_leave)
 	struct sw_buf out;
 
 	sw_buf_init(&out, 65536);
-	sw_check_spec(refused, strlen(refused), NULL, &out);
+	sw_check_spec(refused, strlen(refused), false, NULL, &out);
 	ck_assert_ptr_nonnull(strstr(out.data, "\"ok\":false"));
 	sw_buf_fini(&out);
 	ck_assert_double_gt(bytes_of(BOUND("k + j <= 9", KERNELS, TWO_KERNELS)), 0);
@@ -239,7 +327,7 @@ TEST(check_refuses_what_fits_at_the_smallest_values_but_not_near_the_largest)
 	struct sw_buf out;
 
 	sw_buf_init(&out, 65536);
-	sw_check_spec(spec, strlen(spec), NULL, &out);
+	sw_check_spec(spec, strlen(spec), false, NULL, &out);
 	ck_assert_msg(strstr(out.data, "\"pointer\":\"/trainer/model/1/conv2d\"") != NULL, "%s",
 		      out.data);
 	sw_buf_fini(&out);
@@ -257,7 +345,7 @@ TEST(check_without_memory_answers_all_the_same)
 		sw_buf_init(&out, 65536);
 		ck_assert_int_eq(sw_buf_adds(&out, " "), SW_OK); /* has its memory */
 		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		sw_check_spec(spec, strlen(spec), NULL, &out);
+		sw_check_spec(spec, strlen(spec), false, NULL, &out);
 		const bool fired = sw_fault_fired(SW_FAULT_MALLOC) > 0;
 
 		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
@@ -283,7 +371,7 @@ TEST(check_counts_the_memory_of_as_many_cores_as_there_are)
 	sw_ops_cpu_threads(1);
 	ck_assert(cores == 1 || sw_ops_cpu.conv2d_workspace(&conv) < most);
 	sw_buf_init(&out, 65536);
-	sw_check_spec(specs[0].spec, strlen(specs[0].spec), NULL, &out);
+	sw_check_spec(specs[0].spec, strlen(specs[0].spec), false, NULL, &out);
 	ck_assert_uint_eq(sw_ops_cpu.conv2d_workspace(&conv), most);
 	sw_buf_fini(&out);
 }
@@ -304,7 +392,7 @@ static double bytes_on(const struct sw_ops *gpu)
 	double bytes;
 
 	sw_buf_init(&out, 65536);
-	sw_check_spec(specs[0].spec, strlen(specs[0].spec), gpu, &out);
+	sw_check_spec(specs[0].spec, strlen(specs[0].spec), false, gpu, &out);
 	json = cJSON_Parse(out.data);
 	bytes = cJSON_GetNumberValue(cJSON_GetObjectItem(json, "bytes"));
 	cJSON_Delete(json);

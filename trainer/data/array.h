@@ -17,10 +17,10 @@
 #ifndef SW_TRAINER_DATA_ARRAY_H
 #define SW_TRAINER_DATA_ARRAY_H
 
-#include "spec/dataset.h"
 #include "trainer/data/file.h"
 #include "trainer/data/npy.h"
 #include "trainer/data/shape.h"
+#include "trainer/spec/dataset.h"
 
 /* How a file is to be opened. */
 struct sw_array_as {

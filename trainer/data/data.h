@@ -20,8 +20,8 @@
 
 #include "base/status.h"
 #include "kernels/ops.h"
-#include "spec/dataset.h"
 #include "trainer/data/shape.h"
+#include "trainer/spec/dataset.h"
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,10 +2,10 @@
  * trainer/data/rows.h — rows without labels, some at a time, in the form that a model takes: what
  * it predicts on.
  *
- * Formats  Those of data sets (spec/dataset.h) but synthetic ones. Which one a file has is seen
- *          from its first bytes (.npy, IDX), else it is that of the rows that the model was trained
- *          on, else a CSV file. A folder of CIFAR or IDX files: its test part. "-": a CSV file on
- *          stdin.
+ * Formats  Those of data sets (trainer/spec/dataset.h) but synthetic ones. Which one a file has is
+ *          seen from its first bytes (.npy, IDX), else it is that of the rows that the model was
+ *          trained on, else a CSV file. A folder of CIFAR or IDX files: its test part. "-": a CSV
+ *          file on stdin.
  * CSV      Where the model knows its columns' names the first line must name them, in any order;
  *          the column that is predicted may be there and is not read. Otherwise columns count by
  *          their order, and a first line that is no row of numbers is a header.
@@ -16,8 +16,8 @@
 #ifndef SW_TRAINER_DATA_ROWS_H
 #define SW_TRAINER_DATA_ROWS_H
 
-#include "spec/dataset.h"
 #include "trainer/data/shape.h"
+#include "trainer/spec/dataset.h"
 #include <cjson/cJSON.h>
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 #include "trainer/file/label.h"
 #include "proto/json.h"
 #include "spec/param_value.h"
-#include "spec/presets.h"
 #include "spec/spec.h"
+#include "trainer/spec/presets.h"
 
 /* The object, and the text of the value that is written now. */
 struct label {

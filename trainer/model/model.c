@@ -1,6 +1,6 @@
 #include "trainer/model/model.h"
-#include "spec/presets.h"
 #include "trainer/model/internal.h"
+#include "trainer/spec/presets.h"
 #include <stdio.h>
 #include <string.h>
 

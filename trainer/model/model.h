@@ -1,8 +1,8 @@
 /*
  * trainer/model/model.h — a layer list, compiled: shapes checked, every tensor's place known.
  *
- * The list (spec/layers.h) becomes a straight line of operations. Each reads one value or two and
- * writes a new one: value 0 is the batch, value i + 1 what operation i writes.
+ * The list (trainer/spec/layers.h) becomes a straight line of operations. Each reads one value or
+ * two and writes a new one: value 0 is the batch, value i + 1 what operation i writes.
  *
  *   {"residual": [A, B]}   A, B, (projection,) ADD     ADD reads B's value and A's input
  *   {"attention": ...}     LINEAR D -> 3D, ATTENTION, LINEAR D -> D

@@ -3,8 +3,8 @@
  * op_list.h.
  *
  * A new layer is a row here, what it computes in forward.c and backward.c (nothing, where it works
- * element by element), and a form in spec/layers.c. A kind that needs more than other kinds has it
- * in one of the functions below.
+ * element by element), and a row of trainer/schema.json. A kind that needs more than other kinds
+ * has it in one of the functions below.
  * Pure     No state.
  */
 #ifndef SW_TRAINER_MODEL_OP_H

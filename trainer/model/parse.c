@@ -1,10 +1,10 @@
 /* trainer/model/parse.c — the list's words and numbers become operations. */
 #include "base/text.h"
 #include "proto/json.h"
-#include "spec/layers.h"
 #include "spec/param_value.h"
 #include "spec/spec.h"
 #include "trainer/model/internal.h"
+#include "trainer/spec/layers.h"
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>

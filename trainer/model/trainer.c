@@ -3,7 +3,7 @@
 #include "proto/json.h"
 #include "spec/param_value.h"
 #include "spec/spec.h"
-#include "spec/trainer_options.h"
+#include "trainer/spec/options.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

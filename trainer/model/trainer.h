@@ -3,7 +3,7 @@
  * say.
  *
  * An option is, in this order: the parameter of that name, the trainer's literal, the parameter
- * that the trainer names, the default of spec/trainer_options.h.
+ * that the trainer names, the default of trainer/spec/options.h.
  * Pure     No state. Errors point into the spec ("/trainer/lr", "/parameters/lr").
  */
 #ifndef SW_TRAINER_MODEL_TRAINER_H
@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* As the choices of spec/trainer_options.c are ordered. */
+/* As the choices of trainer/schema.json are ordered. */
 enum sw_optimizer { SW_SGD, SW_ADAM, SW_ADAMW };
 enum sw_schedule { SW_SCHEDULE_CONSTANT, SW_SCHEDULE_STEP, SW_SCHEDULE_COSINE };
 

@@ -3,9 +3,6 @@
 #include "daemon/sweep/give/program_job.h"
 #include "daemon/sweep/run/settle.h"
 #include "proto/json.h"
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
 
 /* Finds what the schema and the rules of a spec let pass, by building the sweep as a submission
  * does. */
@@ -33,26 +30,31 @@ static void check_program(struct sw_faults *f, const struct sw_spec *spec, const
 		sw_fault_note(f, err.ptr, "%s", err.msg);
 }
 
-/* A worker reads the data of a spec that is good in all else; here is at least whether it can. */
-static void check_data(struct sw_faults *f, const cJSON *spec)
-{
-	static const char at[] = "/trainer/dataset/path";
-	const char *path =
-		sw_json_text(sw_json_get(sw_json_get(spec, "trainer"), "dataset"), "path", "");
-
-	if (*path == '/' && access(path, R_OK) != 0 && !sw_fault_near(f, at))
-		sw_fault_note(f, at, "%s: %s", path, strerror(errno));
-}
-
-void sw_faults_find(struct sw_faults *f, const cJSON *spec, const cJSON *env, uint64_t seed)
+bool sw_faults_find(struct sw_faults *f, const cJSON *spec, const cJSON *env, uint64_t seed)
 {
 	struct sw_spec *read = NULL;
+	bool trains = false;
 
 	f->n = 0;
 	if (sw_spec_read_all(&read, spec, f) == SW_OK) {
 		check_space(f, read, seed);
 		check_program(f, read, env);
-		check_data(f, spec);
+		trains = read->trainer != NULL;
 	}
 	sw_spec_destroy(read);
+	return trains;
+}
+
+void sw_faults_add(struct sw_faults *f, const cJSON *said)
+{
+	const struct sw_faults own = *f;
+	const cJSON *fault;
+
+	cJSON_ArrayForEach (fault, said) {
+		const char *ptr = sw_json_text(fault, "pointer", "/trainer");
+
+		/* The check reads the whole spec, as the daemon has. */
+		if (!sw_fault_near(&own, ptr))
+			sw_fault_note(f, ptr, "%s", sw_json_text(fault, "message", "refused"));
+	}
 }

@@ -40,16 +40,34 @@ static void refuse_submit(struct sw_submit *s, struct sw_err *err)
 	free_submit(s);
 }
 
+/* All of them at once. */
+static void refuse_faults(struct sw_submit *s)
+{
+	struct sw_faults *f = &s->faults;
+	const size_t shown = f->n < SW_FAULTS_SHOWN ? f->n : SW_FAULTS_SHOWN;
+
+	for (size_t i = 0; i < shown; i++)
+		sw_err_prefix(&f->list[i], "/spec");
+	sw_call_errors(s->call, sw_rpc_code(f->list->code), f->list, shown, f->n - shown);
+	free_submit(s);
+}
+
+static const cJSON *spec_of(const struct sw_submit *s)
+{
+	return s->resolved != NULL ? s->resolved : sw_json_get(s->call->params, "spec");
+}
+
 /* The spec as it was given. Through the writer, which keeps 5.0 apart from 5: by W&B's rules they
  * are two different parameters. */
-static sw_status print_spec(struct sw_submit *s)
+static sw_status print_spec(struct sw_submit *s, bool trains)
 {
 	struct sw_jw w;
 
-	if (!s->store && s->spec->trainer == NULL)
-		return SW_OK; /* nobody wants it */
+	/* Nobody wants it, or a build has printed it before it failed. */
+	if ((!s->store && !trains) || s->text.len > 0)
+		return SW_OK;
 	sw_jw_init(&w, &s->text);
-	sw_jw_cjson(&w, s->spec->tree);
+	sw_jw_cjson(&w, spec_of(s));
 	return s->text.failed == SW_OK ? SW_OK : sw_err_set(&s->err, SW_NOMEM, "out of memory");
 }
 
@@ -131,12 +149,18 @@ static void accept_submit(struct sw_submit *s)
 static void on_checked(void *user, const struct sw_err *err, const struct sw_speccheck *facts)
 {
 	struct sw_submit *s = user;
+	struct sw_err wrong = *err;
+	sw_status rc = err->code;
 
 	s->facts = *facts;
-	if (err->code != SW_OK) {
-		struct sw_err copy = *err;
-
-		refuse_submit(s, &copy);
+	sw_faults_add(&s->faults, facts->faults);
+	/* What no slot computes in is asked last: by now the precision is a word that there is. */
+	if (rc == SW_OK && !s->call->d->config.validate)
+		rc = sw_need_check(s->call->d, s->spec, &wrong);
+	if (s->faults.n > 0) {
+		refuse_faults(s);
+	} else if (rc != SW_OK) {
+		refuse_submit(s, &wrong);
 	} else if (!s->store) {
 		accept_validate(s);
 	} else if (sw_change_allowed(s->call)) {
@@ -158,9 +182,7 @@ static void check_submit(struct sw_submit *s)
 	if (fits && s->spec->trainer == NULL)
 		on_checked(s, &err, &none);
 	else if (!fits ||
-		 (!s->call->d->config.validate &&
-		  sw_need_check(s->call->d, s->spec, &err) != SW_OK) ||
-		 sw_speccheck_start(s->call->d, s->text.data, on_checked, s, &err) != SW_OK)
+		 sw_speccheck_start(s->call->d, s->text.data, false, on_checked, s, &err) != SW_OK)
 		refuse_submit(s, &err);
 }
 
@@ -184,11 +206,6 @@ static void read_store(struct sw_submit *s, void (*work)(struct sw_db *db, void 
 
 /* --- the spec, and the state machine of it --- */
 
-static const cJSON *spec_of(const struct sw_submit *s)
-{
-	return s->resolved != NULL ? s->resolved : sw_json_get(s->call->params, "spec");
-}
-
 /* On the pool, or on the loop. Goes as far as it can: what it learns from is read in between. */
 static void run_build(void *arg)
 {
@@ -210,7 +227,7 @@ static void run_build(void *arg)
 	if (s->rc == SW_OK && s->spec->command != NULL)
 		(void)sw_program_job_warning(s->spec, s->warning, sizeof s->warning);
 	if (s->rc == SW_OK)
-		s->rc = print_spec(s);
+		s->rc = print_spec(s, s->spec->trainer != NULL);
 	if (s->rc == SW_OK)
 		s->rc = sw_plan_build(&s->sched, s->spec, s->seed, &s->warm.priors, &s->err);
 }
@@ -242,26 +259,34 @@ static void run_faults(void *arg)
 
 	/* From the beginning again and by the slow way; most submissions are good and never come
 	 * here. */
-	s->faults = (struct sw_faults){s->fault, SW_FAULTS_MAX, 0};
-	sw_faults_find(&s->faults, spec_of(s), sw_json_get(s->call->params, "env"), s->seed);
+	s->trains = sw_faults_find(&s->faults, spec_of(s), sw_json_get(s->call->params, "env"),
+				   s->seed) &&
+		    print_spec(s, true) == SW_OK;
+}
+
+/* Those of the trainer's part stand behind the others; without an answer these are all. */
+static void on_refused(void *user, const struct sw_err *err, const struct sw_speccheck *facts)
+{
+	struct sw_submit *s = user;
+
+	(void)err;
+	sw_faults_add(&s->faults, facts->faults);
+	refuse_faults(s);
 }
 
 static void on_faults(void *arg, bool stopping)
 {
 	struct sw_submit *s = arg;
-	struct sw_faults *f = &s->faults;
+	struct sw_err err = SW_ERR_INIT;
 
 	/* The first mistake, as the quick reader worded it, is what is told alone. */
-	if (stopping || f->n <= 1) {
-		refuse_submit(s, &s->err);
-		return;
+	if (s->faults.n <= 1) {
+		s->faults.n = 1;
+		s->fault[0] = s->err;
 	}
-	const size_t shown = f->n < SW_FAULTS_SHOWN ? f->n : SW_FAULTS_SHOWN;
-
-	for (size_t i = 0; i < shown; i++)
-		sw_err_prefix(&f->list[i], "/spec");
-	sw_call_errors(s->call, sw_rpc_code(f->list->code), f->list, shown, f->n - shown);
-	free_submit(s);
+	if (stopping || !s->trains ||
+	    sw_speccheck_start(s->call->d, s->text.data, false, on_refused, s, &err) != SW_OK)
+		refuse_faults(s);
 }
 
 static void on_built(void *arg, bool stopping)
@@ -344,6 +369,7 @@ void sw_submit_begin(struct sw_call *call, bool store, sw_submit_answer_cb *answ
 	s->answer = answer;
 	s->warmed = call->d->store == NULL; /* `sweepd validate` has no earlier sweeps */
 	sw_buf_init(&s->text, SW_REPLY_MAX);
+	s->faults = (struct sw_faults){s->fault, SW_FAULTS_MAX, 0};
 	if (getrandom(&s->seed, sizeof s->seed, 0) != (ssize_t)sizeof s->seed)
 		sw_daemon_die("draw a seed", SW_IO);
 	s->seed >>= 11; /* below 2^53, so that it can be given back in a spec */

@@ -4,6 +4,8 @@
  *   refine resolved -> spec read -> earlier trials read -> state machine built -> worker's check ->
  *   stored
  *
+ * If the spec is refused on the way all its faults are found, then those of its trainer's part.
+ *
  * Anything that needs the store runs on its reader's thread; anything that may take longer than a
  * turn of the loop should runs on the pool. Any stage may end the submission with an error.
  */
@@ -44,6 +46,7 @@ struct sw_submit {
 	struct sw_err fault[SW_FAULTS_MAX]; /* of one that is refused for its form */
 	struct sw_faults faults;            /* these */
 	bool warmed;
+	bool trains; /* it has a trainer's part, of which the check is asked, too */
 	sw_submit_answer_cb *answer;
 };
 

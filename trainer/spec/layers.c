@@ -1,8 +1,8 @@
-#include "spec/layers.h"
+#include "trainer/spec/layers.h"
 #include "proto/json.h"
 #include "proto/nearest.h"
 #include "spec/keys.h"
-#include "spec/presets.h"
+#include "trainer/spec/presets.h"
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>

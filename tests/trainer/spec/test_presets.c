@@ -1,7 +1,7 @@
-/* tests/spec/test_presets.c — presets become lists, whole and with parameters' names. */
+/* tests/trainer/spec/test_presets.c — presets become lists, whole and with parameters' names. */
 #include "proto/json.h"
-#include "spec/presets.h"
 #include "tests/run.h"
+#include "trainer/spec/presets.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Checks the model's layers, and whether the values of a parameter suit what uses them. */
 #include "proto/json.h"
-#include "spec/layers.h"
-#include "spec/read/read.h"
-#include "spec/trainer_options.h"
+#include "spec/query.h"
+#include "trainer/spec/layers.h"
+#include "trainer/spec/spec.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -76,8 +76,8 @@ static sw_status suits_values(const struct sw_spec_param *p, const struct sw_for
 	return SW_OK;
 }
 
-sw_status sw_spec_param_suits(const struct sw_spec_param *p, const struct sw_form_key *o,
-			      struct sw_err *err)
+sw_status sw_trainer_param_suits(const struct sw_spec_param *p, const struct sw_form_key *o,
+				 struct sw_err *err)
 {
 	cJSON end = {.type = cJSON_Number};
 	char why[160];
@@ -131,7 +131,7 @@ static sw_status check_value(void *ctx, const struct sw_form_key *o, enum sw_lay
 	const int i = cJSON_IsString(v) ? sw_spec_param_find(c->spec, v->valuestring) : -1;
 	if (i >= 0) {
 		c->used[i] = true;
-		return sw_spec_param_suits(&c->spec->params[i], o, err);
+		return sw_trainer_param_suits(&c->spec->params[i], o, err);
 	}
 	if (cJSON_IsString(v) && o->kind != SW_KEY_CHOICE)
 		return sw_spec_no_param(c->spec, "layer", v->valuestring, ptr, err);
@@ -139,8 +139,8 @@ static sw_status check_value(void *ctx, const struct sw_form_key *o, enum sw_lay
 			 why);
 }
 
-void sw_spec_model_check(const struct sw_spec *s, const cJSON *model, bool *used,
-			 struct sw_faults *f)
+void sw_trainer_model_check(const struct sw_spec *s, const cJSON *model, bool *used,
+			    struct sw_faults *f)
 {
 	static const char at[] = "/trainer/model";
 	struct check c = {s, used};
@@ -166,15 +166,15 @@ void sw_spec_model_check(const struct sw_spec *s, const cJSON *model, bool *used
 			      "the model has no \"linear\" layer, so there is nothing to train");
 }
 
-struct names {
+struct sizes {
 	const struct sw_spec *spec;
-	bool *named, *sizes;
+	bool *sizes;
 };
 
-static sw_status note_name(void *ctx, const struct sw_form_key *o, enum sw_layer_form_id layer,
+static sw_status note_size(void *ctx, const struct sw_form_key *o, enum sw_layer_form_id layer,
 			   const cJSON *v, const char *ptr, struct sw_err *err)
 {
-	const struct names *n = ctx;
+	const struct sizes *n = ctx;
 	const char *name = cJSON_GetStringValue(v);
 	const int i = name != NULL ? sw_spec_param_find(n->spec, name) : -1;
 
@@ -183,20 +183,17 @@ static sw_status note_name(void *ctx, const struct sw_form_key *o, enum sw_layer
 	/* A literal names no parameter. */
 	if (i < 0)
 		return SW_OK;
-	n->named[i] = true;
 	n->sizes[i] = n->sizes[i] || sw_layer_sizes(layer, o);
 	return SW_OK;
 }
 
-void sw_spec_model_names(const struct sw_spec *s, bool *named, bool *sizes)
+void sw_trainer_model_sizes(const struct sw_spec *s, bool *sizes)
 {
-	struct names n = {s, named, sizes};
-	const struct sw_layer_visit visit = {&n, note_name};
-	struct sw_faults none = {NULL, 0, 0};
+	struct sizes n = {s, sizes};
+	const struct sw_layer_visit visit = {&n, note_size};
+	struct sw_faults none = {NULL, 0, 0}; /* what is wrong was noted */
 	const cJSON *model = sw_json_get(s->trainer, "model");
 
-	/* Without a trainer no layer names one. */
-	if (model == NULL)
-		return;
-	sw_layers_walk(model, "", &visit, NULL, &none); /* it was checked */
+	if (model != NULL)
+		sw_layers_walk(model, "", &visit, NULL, &none);
 }

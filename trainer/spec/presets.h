@@ -1,6 +1,6 @@
 /*
- * spec/presets.h — networks by name: {"preset": "resnet18-cifar", "outputs": 100} in the place of
- * a list of layers.
+ * trainer/spec/presets.h — networks by name: {"preset": "resnet18-cifar", "outputs": 100} in the
+ * place of a list of layers.
  *
  * mlp                  flatten where rows are images, depth times [linear width, relu, dropout],
  *                      then linear outputs
@@ -15,14 +15,15 @@
  * Source   LeCun et al. 1998; He et al. 2016, arXiv:1512.03385; Vaswani et al. 2017,
  *          arXiv:1706.03762; Devlin et al. 2019, arXiv:1810.04805.
  */
-#ifndef SW_SPEC_PRESETS_H
-#define SW_SPEC_PRESETS_H
+#ifndef SW_TRAINER_SPEC_PRESETS_H
+#define SW_TRAINER_SPEC_PRESETS_H
 
-#include "spec/dataset.h"
-#include "spec/layers.h"
+#include "base/buf.h"
+#include "trainer/spec/dataset.h"
+#include "trainer/spec/layers.h"
 
 #define SW_PRESETS_MAX 16
-extern const struct sw_layer_form sw_presets[]; /* made of schema.json */
+extern const struct sw_layer_form sw_presets[]; /* made of trainer/schema.json */
 extern const size_t sw_presets_n;
 
 /* The form of {"preset": NAME}: its options, as those of a layer. Says what is wrong with anything
@@ -42,5 +43,8 @@ SW_NODISCARD sw_status sw_model_list(const cJSON *model, const cJSON *params, bo
  * {"for images": "flatten"}. No model is made of such a list. */
 SW_NODISCARD sw_status sw_model_outline(const cJSON *model, enum sw_dataset_image images,
 					cJSON **owned, const cJSON **list, struct sw_err *err);
+
+/* Appends that list of a spec's model, as JSON; nothing if there is none to be made. spec: JSON. */
+void sw_model_show(const char *spec, size_t len, struct sw_buf *out);
 
 #endif

@@ -1,7 +1,6 @@
 /* "trainer.dataset": what its keys mean together; schema.json says which keys each format has. */
-#include "spec/dataset.h"
+#include "trainer/spec/dataset.h"
 #include "proto/json.h"
-#include "spec/forms.h"
 #include "spec/keys.h"
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "spec/trainer_options.h"
+#include "trainer/spec/options.h"
 #include <string.h>
 
 const struct sw_form_key *sw_trainer_option_find(const char *name)

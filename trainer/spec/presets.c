@@ -1,4 +1,4 @@
-#include "spec/presets.h"
+#include "trainer/spec/presets.h"
 #include "proto/json.h"
 #include "proto/nearest.h"
 #include "spec/param_value.h"
@@ -336,4 +336,24 @@ sw_status sw_model_outline(const cJSON *model, enum sw_dataset_image images, cJS
 	struct writer p = {.object = model, .images = images, .named = true};
 
 	return make_list(&p, owned, list, err);
+}
+
+void sw_model_show(const char *spec, size_t len, struct sw_buf *out)
+{
+	enum sw_dataset_image images = SW_IMAGES_NO;
+	cJSON *tree = NULL, *owned = NULL;
+	const cJSON *list = NULL;
+	struct sw_dataset set;
+	struct sw_jw w;
+
+	if (sw_json_parse(&tree, spec, len, NULL) != SW_OK)
+		return;
+	const cJSON *trainer = sw_json_get(tree, "trainer");
+	if (sw_dataset_read(&set, sw_json_get(trainer, "dataset"), NULL) == SW_OK)
+		images = sw_dataset_images(&set);
+	sw_jw_init(&w, out);
+	if (sw_model_outline(sw_json_get(trainer, "model"), images, &owned, &list, NULL) == SW_OK)
+		sw_jw_cjson(&w, list);
+	cJSON_Delete(owned);
+	cJSON_Delete(tree);
 }

@@ -1,14 +1,15 @@
 /*
- * spec/dataset.h — "trainer.dataset": which data set, in which format, with which options.
+ * trainer/spec/dataset.h — "trainer.dataset": which data set, in which format, with which options.
  *
  * Pure     Form alone: keys, types, which go together. What the files hold, the worker reads.
  * Memory   Strings are borrowed from the JSON.
  * Errors   SW_INVALID; pointers start at the data set's object ("/path").
  */
-#ifndef SW_SPEC_DATASET_H
-#define SW_SPEC_DATASET_H
+#ifndef SW_TRAINER_SPEC_DATASET_H
+#define SW_TRAINER_SPEC_DATASET_H
 
 #include "base/status.h"
+#include "proto/form.h"
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,6 +33,7 @@ enum sw_dataset_format {
 };
 
 extern const char *const sw_dataset_formats[SW_DATASET_FORMAT_N]; /* "csv", "cifar10", ... */
+extern const struct sw_forms sw_forms_dataset; /* their keys, made of trainer/schema.json */
 
 struct sw_dataset {
 	enum sw_dataset_format format;

@@ -1,17 +1,17 @@
 /*
- * spec/layers.h — the layers that a model's list may have, for the spec check and the worker.
- * The build makes the table from schema.json.
+ * trainer/spec/layers.h — the layers that a model's list may have. The build makes the table from
+ * trainer/schema.json.
  *
  * A layer is a word ("relu"), an object with one key and one value ({"linear": 64}), or one with
  * options ({"conv2d": {"out": 6, "kernel": 5}}). Where a value stands, a parameter's name may
  * stand too. {"residual": [...]} holds a list.
  * Pure     No state. Errors point below the list ("/2/conv2d/out").
  */
-#ifndef SW_SPEC_LAYERS_H
-#define SW_SPEC_LAYERS_H
+#ifndef SW_TRAINER_SPEC_LAYERS_H
+#define SW_TRAINER_SPEC_LAYERS_H
 
 #include "base/status.h"
-#include "spec/trainer_options.h"
+#include "trainer/spec/options.h"
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,7 +39,7 @@ enum sw_layer_form_id {
 	SW_FORM_PRESET
 };
 
-/* A layer, or a preset: {"preset": NAME, ...} in the place of the list (spec/presets.h). */
+/* A layer, or a preset: {"preset": NAME, ...} in the place of the list (trainer/spec/presets.h). */
 struct sw_layer_form {
 	enum sw_layer_form_id id;
 	const char *name;

@@ -1,7 +1,7 @@
-/* tests/spec/test_dataset.c — "trainer.dataset": the keys of each format, read or refused. */
-#include "spec/dataset.h"
+/* tests/trainer/spec/test_dataset.c — "trainer.dataset": keys of each format, read or refused. */
 #include "tests/run.h"
 #include "tests/spec/spec_text.h"
+#include "trainer/spec/dataset.h"
 
 #define F(name) "{'format':'" name "'"
 
