@@ -60,6 +60,16 @@ static inline size_t sw_conv_out_w(const struct sw_conv *c)
 	return sw_window_out(c->W, c->kw, c->stride, c->pad);
 }
 
+/* Whether the shape is in the limits of kernels/ops.h, and makes sense. */
+static inline int sw_conv_fits(const struct sw_conv *c)
+{
+	return c->B <= INT32_MAX && c->C <= INT32_MAX && c->H <= INT32_MAX && c->W <= INT32_MAX &&
+	       c->O <= INT32_MAX && c->kh <= INT32_MAX && c->kw <= INT32_MAX &&
+	       c->pad <= INT32_MAX && c->H * c->W <= INT32_MAX && c->kh * c->kw <= INT32_MAX &&
+	       c->C * c->kh * c->kw <= INT32_MAX && c->stride && c->kh && c->kw &&
+	       (!c->B || !c->C || (sw_conv_out_h(c) && sw_conv_out_w(c)));
+}
+
 static inline size_t sw_pool_out_h(const struct sw_window *p)
 {
 	return sw_window_out(p->H, p->kh, p->stride, p->pad);
@@ -85,6 +95,24 @@ struct sw_attention {
 	size_t heads; /* divides D */
 	int causal;   /* 1: a query sees the keys up to its own place */
 };
+
+/* Whether the shape is in the limits of kernels/ops.h, and heads divides D. */
+static inline int sw_attention_fits(const struct sw_attention *a)
+{
+	return a->heads && a->D % a->heads == 0 && a->B <= INT32_MAX && a->T <= INT32_MAX / 4 &&
+	       a->D <= INT32_MAX / 4 && a->heads <= INT32_MAX;
+}
+
+static inline int sw_attention_empty(const struct sw_attention *a)
+{
+	return !a->B || !a->T || !a->D;
+}
+
+/* Whether a linear layer's shape is in those limits. */
+static inline int sw_linear_fits(size_t rows, size_t in, size_t out)
+{
+	return rows <= INT32_MAX && in <= INT32_MAX && out <= INT32_MAX;
+}
 
 struct sw_norm {
 	float eps;      /* PyTorch: 1e-5 */

@@ -7,17 +7,6 @@
 
 #undef I
 
-static int fits(const struct sw_attention *a)
-{
-	return a->heads && a->D % a->heads == 0 && a->B <= INT32_MAX && a->T <= INT32_MAX / 4 &&
-	       a->D <= INT32_MAX / 4 && a->heads <= INT32_MAX;
-}
-
-static int empty(const struct sw_attention *a)
-{
-	return !a->B || !a->T || !a->D;
-}
-
 size_t sw_cpu_attention_workspace(const struct sw_attention *a)
 {
 	return (a->T * a->T * sizeof(float) + SW_OPS_ALIGN - 1) / SW_OPS_ALIGN * SW_OPS_ALIGN;
@@ -59,9 +48,9 @@ sw_status sw_cpu_attention_forward(struct sw_queue *q, const float *qkv, const i
 
 	(void)q;
 	(void)work;
-	if (!fits(a))
+	if (!sw_attention_fits(a))
 		return SW_INVALID;
-	if (empty(a))
+	if (sw_attention_empty(a))
 		return SW_OK;
 	const size_t d = D / a->heads;
 	const float scale = 1.0f / sqrtf((float)d);
@@ -105,9 +94,9 @@ sw_status sw_cpu_attention_backward(struct sw_queue *q, const float *qkv, const 
 	float *ds = work;
 
 	(void)q;
-	if (!fits(a))
+	if (!sw_attention_fits(a))
 		return SW_INVALID;
-	if (empty(a))
+	if (sw_attention_empty(a))
 		return SW_OK;
 	const size_t d = D / a->heads;
 	const float scale = 1.0f / sqrtf((float)d);

@@ -9,15 +9,6 @@ void sw_cpu_conv_force(int path)
 	forced = path;
 }
 
-static int fits(const struct sw_conv *c)
-{
-	return c->B <= INT32_MAX && c->C <= INT32_MAX && c->H <= INT32_MAX && c->W <= INT32_MAX &&
-	       c->O <= INT32_MAX && c->kh <= INT32_MAX && c->kw <= INT32_MAX &&
-	       c->pad <= INT32_MAX && c->H * c->W <= INT32_MAX && c->kh * c->kw <= INT32_MAX &&
-	       c->C * c->kh * c->kw <= INT32_MAX && c->stride && c->kh && c->kw &&
-	       (!c->B || !c->C || (sw_conv_out_h(c) && sw_conv_out_w(c)));
-}
-
 static int direct(const struct sw_conv *c)
 {
 	/* Backward pads dy by kh - 1 - pad, which must not be below 0. */
@@ -40,7 +31,7 @@ sw_status sw_cpu_conv2d_forward(struct sw_queue *q, const float *x, const float 
 				float *y, const struct sw_conv *c, enum sw_act act, void *work)
 {
 	(void)q;
-	if (!fits(c))
+	if (!sw_conv_fits(c))
 		return SW_INVALID;
 	if (direct(c))
 		sw_cpu_conv_direct_forward(x, w, b, y, c, act, work);
@@ -54,7 +45,7 @@ sw_status sw_cpu_conv2d_backward(struct sw_queue *q, const float *x, const float
 				 const struct sw_conv *c, enum sw_act act, void *work)
 {
 	(void)q;
-	if (!fits(c))
+	if (!sw_conv_fits(c))
 		return SW_INVALID;
 	if (direct(c))
 		sw_cpu_conv_direct_backward(x, w, y, dy, dx, dw, db, c, act, work);

@@ -28,11 +28,6 @@ static int blas_pays(size_t B, size_t I, size_t O)
 	return B * I >= BLAS_FROM / (O ? O : 1);
 }
 
-static int in_limits(size_t B, size_t I, size_t O)
-{
-	return B <= INT32_MAX && I <= INT32_MAX && O <= INT32_MAX;
-}
-
 /* Each thread makes some rows of the result: a row's bits are its own. */
 #define PART_FROM ((size_t)1 << 20) /* multiply-adds, below which one thread is faster */
 
@@ -101,7 +96,7 @@ sw_status sw_cpu_linear_forward(struct sw_queue *q, const float *x, const float 
 				float *y, size_t B, size_t I, size_t O, enum sw_act act, void *kept)
 {
 	(void)kept;
-	if (!in_limits(B, I, O))
+	if (!sw_linear_fits(B, I, O))
 		return SW_INVALID;
 	if (blas_pays(B, I, O) && B && I && O) {
 		/* The bias first, and the product added to it: one pass less over y. */
@@ -121,7 +116,7 @@ sw_status sw_cpu_linear_backward(struct sw_queue *q, const float *x, const float
 				 size_t O, enum sw_act act, const void *kept)
 {
 	(void)kept;
-	if (!in_limits(B, I, O))
+	if (!sw_linear_fits(B, I, O))
 		return SW_INVALID;
 	/* In place: dy is scratch from here on. */
 	if (act == SW_ACT_RELU)

@@ -154,18 +154,13 @@ static __global__ void softmax_kernel(float *p, const int32_t *length, size_t B,
 	for (SW_EACH_ROW(r, B * heads * T)) {
 		const size_t keys = length ? (size_t)length[r / T / heads] : T, t = r % T;
 		const size_t n = causal && t + 1 < keys ? t + 1 : keys;
-		float *s = p + r * T, max = -INFINITY;
+		float *s = p + r * T;
 		double sum = 0.0;
 
 		/* Less the maximum no exponent is above 0, so none overflows. A NaN loses each
 		 * comparison, but its own exp makes the sum, and so the row, NaN. */
-		for (SW_EACH_COLUMN(k, n))
-			max = s[k] > max ? s[k] : max;
-		for (int step = SW_CUDA_WARP / 2; step > 0; step /= 2) {
-			const float other = __shfl_xor_sync(SW_ALL_LANES, max, step);
+		const float max = sw_row_max(s, n);
 
-			max = other > max ? other : max;
-		}
 		for (SW_EACH_COLUMN(k, n)) {
 			s[k] = expf(s[k] - max);
 			sum += (double)s[k];
@@ -197,17 +192,6 @@ static __global__ void softmax_backward_kernel(const float *p, float *ds, size_t
 		for (SW_EACH_COLUMN(k, T))
 			dr[k] = pr[k] != 0.0f ? pr[k] * (dr[k] - mean) * scale : 0.0f;
 	}
-}
-
-static int fits(const struct sw_attention *a)
-{
-	return a->heads && a->D % a->heads == 0 && a->B <= INT32_MAX && a->T <= INT32_MAX / 4 &&
-	       a->D <= INT32_MAX / 4 && a->heads <= INT32_MAX;
-}
-
-static int empty(const struct sw_attention *a)
-{
-	return !a->B || !a->T || !a->D;
 }
 
 /* Of backward: ds, as p */
@@ -249,9 +233,9 @@ sw_status sw_cuda_attention_forward(struct sw_queue *q, const float *qkv, const 
 	struct jobs jobs = {};
 
 	(void)work;
-	if (!fits(a))
+	if (!sw_attention_fits(a))
 		return SW_INVALID;
-	if (rc != SW_OK || empty(a))
+	if (rc != SW_OK || sw_attention_empty(a))
 		return rc;
 	/* Scores are made where p is to lie, and softmax_kernel turns them in place: no scratch
 	 * memory. */
@@ -285,9 +269,9 @@ sw_status sw_cuda_attention_backward(struct sw_queue *q, const float *qkv, const
 	struct jobs jobs = {};
 	float *ds = (float *)work;
 
-	if (!fits(a))
+	if (!sw_attention_fits(a))
 		return SW_INVALID;
-	if (rc != SW_OK || empty(a))
+	if (rc != SW_OK || sw_attention_empty(a))
 		return rc;
 	const size_t T = a->T, D = a->D, d = D / a->heads, R = a->B * a->heads * T;
 	const struct matrix out = of_tokens(dy, 0, 1, a), of_ds = of_pairs(ds, a);

@@ -15,16 +15,11 @@ void sw_cuda_conv_force(int path)
 	forced = path;
 }
 
-/* ops.h's limits; the output and the padded image are images, too. */
+/* The output and the padded image are images, too; and kernels count in 32 bits. */
 static int fits(const struct sw_conv *c)
 {
-	return c->B <= INT32_MAX && c->C <= INT32_MAX && c->H <= INT32_MAX && c->W <= INT32_MAX &&
-	       c->O <= INT32_MAX && c->kh <= INT32_MAX && c->kw <= INT32_MAX &&
-	       c->pad <= INT32_MAX && c->stride <= INT32_MAX && c->H * c->W <= INT32_MAX &&
-	       c->kh * c->kw <= INT32_MAX && c->C * c->kh * c->kw <= INT32_MAX &&
-	       c->H + 2 * c->pad <= INT32_MAX && c->W + 2 * c->pad <= INT32_MAX &&
-	       sw_conv_out_h(c) * sw_conv_out_w(c) <= INT32_MAX && c->stride && c->kh && c->kw &&
-	       (!c->B || !c->C || (sw_conv_out_h(c) && sw_conv_out_w(c)));
+	return sw_conv_fits(c) && c->stride <= INT32_MAX && c->H + 2 * c->pad <= INT32_MAX &&
+	       c->W + 2 * c->pad <= INT32_MAX && sw_conv_out_h(c) * sw_conv_out_w(c) <= INT32_MAX;
 }
 
 static int direct(const struct sw_conv *c)

@@ -39,6 +39,13 @@ struct sw_cuda_conv_way {
 	unsigned walk;     /* places that a thread of the weights' gradient walks over, about */
 };
 
+/* The place of dw and db: the gradients themselves, or the partial sums of each segment of the
+ * places that they are of, float[segments][O K + O]. */
+struct sw_cuda_conv_sums {
+	float *dw, *db; /* db: or NULL */
+	unsigned step;  /* floats from one segment to the next */
+};
+
 /* Direct: one launch forward; one backward, two where the gradient of the weights sums over so many
  * places that its blocks alone would not fill a GPU. Everything is counted in 32 bits: each tensor
  * has fewer than 2^31 elements. y: NULL where no relu masks dy, which is not written. */

@@ -32,15 +32,6 @@ static unsigned divide_up(unsigned n, unsigned by)
 	return n / by + (n % by != 0);
 }
 
-/* The gradient before the activation; y NULL: there was no activation. Both are loaded, whatever y
- * says: behind a branch the loads of a loop would wait for one another. */
-static __device__ float dz_at(const float *y, const float *dy, unsigned i)
-{
-	const float d = dy[i];
-
-	return !y || y[i] > 0.0f ? d : 0.0f;
-}
-
 /* sums: float[WARPS][CHANNELS][TILE] -> the sum over warps for (warp as channel, lane), in order */
 template <int CHANNELS>
 static __device__ float add_warps(float (*sums)[CHANNELS][TILE], unsigned channel, unsigned lane)
@@ -160,7 +151,7 @@ static __device__ void input_tile(const float *__restrict__ w, const float *y, c
 		for (unsigned j = 0; j < width; j++) {
 			if (!place_of(place % d.W + d.pad, j, d.stride, d.ow, &s))
 				continue;
-			const float v = dz_at(y, dy, ((n * d.O + o) * d.oh + r) * d.ow + s);
+			const float v = sw_dz_at(y, dy, ((n * d.O + o) * d.oh + r) * d.ow + s);
 
 			SW_UNROLL
 			for (unsigned t = 0; t < CHANNELS; t++)
@@ -178,13 +169,6 @@ static __device__ void input_tile(const float *__restrict__ w, const float *y, c
 }
 
 /* --- gradient of the weights --- */
-
-/* The place of dw and db: the gradients themselves, or the partial sums of each segment of the
- * places, float[segments][O K + O]. */
-struct weights_out {
-	float *dw, *db; /* db: or NULL */
-	unsigned step;  /* floats from one segment to the next */
-};
 
 /* The items: segments of places, times tiles of outputs, times rows of a kernel (channel, i), times
  * tiles of such a row. Without a channel there is one row, for db. */
@@ -226,7 +210,7 @@ static __device__ void weights_walk(const float *__restrict__ x, const float *y,
 		for (unsigned t = 0; t < CHANNELS; t++) {
 			const unsigned plane = n * d.O + item.o + t;
 
-			dz[t] = item.o + t < d.O ? dz_at(y, dy, plane * d.P + place) : 0.0f;
+			dz[t] = item.o + t < d.O ? sw_dz_at(y, dy, plane * d.P + place) : 0.0f;
 			bias[t] += dz[t];
 		}
 		if (row >= d.H || d.C == 0)
@@ -245,9 +229,9 @@ static __device__ void weights_walk(const float *__restrict__ x, const float *y,
 }
 
 /* The place of element e of an item, the sums' first and then the bias's; NULL: none. */
-static __device__ float *weights_to(const struct weights_out &out, const struct sw_cuda_conv &d,
-				    const struct weights_item &item, unsigned e, unsigned channels,
-				    unsigned width)
+static __device__ float *weights_to(const struct sw_cuda_conv_sums &out,
+				    const struct sw_cuda_conv &d, const struct weights_item &item,
+				    unsigned e, unsigned channels, unsigned width)
 {
 	const unsigned weights = channels * width, base = item.segment * out.step;
 	const unsigned t = e < weights ? e / width : e - weights, j = item.first + e % width;
@@ -262,8 +246,9 @@ static __device__ float *weights_to(const struct weights_out &out, const struct 
 
 template <int CHANNELS, int WIDTH>
 static __device__ void weights_tile(const float *__restrict__ x, const float *y, const float *dy,
-				    const struct weights_out &out, const struct sw_cuda_conv &d,
-				    const struct weights_shape &shape, unsigned number)
+				    const struct sw_cuda_conv_sums &out,
+				    const struct sw_cuda_conv &d, const struct weights_shape &shape,
+				    unsigned number)
 {
 	__shared__ float sums[SW_CUDA_WARPS][CHANNELS * WIDTH + CHANNELS];
 	const unsigned lane = threadIdx.x % TILE, warp = threadIdx.x / TILE, e = threadIdx.x;
@@ -306,7 +291,7 @@ static __device__ void weights_tile(const float *__restrict__ x, const float *y,
 template <int CHANNELS, int WIDTH>
 static __global__ void backward_kernel(const float *__restrict__ x, const float *__restrict__ w,
 				       const float *y, const float *dy, float *__restrict__ dx,
-				       struct weights_out out, struct sw_cuda_conv d,
+				       struct sw_cuda_conv_sums out, struct sw_cuda_conv d,
 				       struct weights_shape items, unsigned inputs, unsigned tiles)
 {
 	sw_wait();
@@ -401,7 +386,7 @@ size_t sw_cuda_conv_direct_workspace(const struct sw_conv *c, struct sw_cuda_con
 struct operands {
 	const float *x, *w, *b, *y, *dy;
 	float *out, *dx;
-	struct weights_out weights;
+	struct sw_cuda_conv_sums weights;
 	int relu;
 	struct weights_shape items;
 };

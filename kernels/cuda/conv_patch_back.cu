@@ -16,13 +16,6 @@ struct dz_from {
 	const int32_t *__restrict__ argmax;
 };
 
-static __device__ float dz_at(const struct dz_from &f, unsigned i)
-{
-	const float d = f.dy[i];
-
-	return !f.y || f.y[i] > 0.0f ? d : 0.0f;
-}
-
 /* The gradient of a window and, in *place, which of its patch has it; 0 for a window outside. u, v
  * below 0 wrap around, and are over all. */
 static __device__ float dz_pooled(const struct dz_from &f, const struct shape &d, unsigned plane,
@@ -35,7 +28,7 @@ static __device__ float dz_pooled(const struct dz_from &f, const struct shape &d
 	/* argmax counts in the full plane: less its window's first place it is 0, 1, ow or ow +
 	 * 1. */
 	const unsigned at = (unsigned)f.argmax[i] - 2 * (u * d.ow + v), below = at >= d.ow;
-	const float dz = dz_at(f, i);
+	const float dz = sw_dz_at(f.y, f.dy, i);
 
 	*place = 2 * below + at - (below ? d.ow : 0);
 	return in ? dz : 0.0f;
@@ -47,7 +40,7 @@ static __device__ float dz_place(const struct dz_from &f, const struct shape &d,
 {
 	const unsigned r = 2 * u + e / 2, s = 2 * v + e % 2;
 	const int in = r < d.oh && s < d.ow;
-	const float dz = dz_at(f, in ? (plane * d.oh + r) * d.ow + s : 0);
+	const float dz = sw_dz_at(f.y, f.dy, in ? (plane * d.oh + r) * d.ow + s : 0);
 
 	return in ? dz : 0.0f;
 }
@@ -127,13 +120,6 @@ static __device__ void input_tile(const struct dz_from &f, const float *__restri
 
 /* --- gradient of the weights --- */
 
-/* The place of dw and db: the gradients themselves, or the partial sums of each segment of the
- * patches, float[segments][O K + O]. */
-struct weights_out {
-	float *dw, *db; /* db: or NULL */
-	unsigned step;  /* floats from one segment to the next */
-};
-
 /* The items: segments of patches, times outputs, times groups of 32 elements. */
 struct weights_shape {
 	unsigned segments, groups;
@@ -205,7 +191,7 @@ static __device__ float list_sum(const struct entry *list, unsigned n, const str
 
 template <int K, bool POOLED>
 static __device__ void weights_tile(const struct dz_from &f, const float *__restrict__ x,
-				    const struct weights_out &out, const struct shape &d,
+				    const struct sw_cuda_conv_sums &out, const struct shape &d,
 				    const struct weights_shape &shape, unsigned item)
 {
 	const int each = POOLED ? 1 : PATCH; /* entries of a patch */
@@ -248,7 +234,7 @@ static __device__ void weights_tile(const struct dz_from &f, const float *__rest
 template <int CHANNELS, int K, bool POOLED>
 static __global__ void backward_kernel(const float *__restrict__ x, const float *__restrict__ w,
 				       struct dz_from f, float *__restrict__ dx,
-				       struct weights_out out, struct shape d,
+				       struct sw_cuda_conv_sums out, struct shape d,
 				       struct weights_shape items, unsigned inputs, unsigned tiles)
 {
 	sw_wait();
@@ -292,7 +278,7 @@ struct backward_operands {
 	const float *x, *w;
 	struct dz_from f;
 	float *dx;
-	struct weights_out out;
+	struct sw_cuda_conv_sums out;
 	struct weights_shape items;
 };
 

@@ -13,6 +13,7 @@
 #define SW_KERNELS_CUDA_LAUNCH_CUH
 
 #include "kernels/cuda/cuda.h"
+#include <math.h>
 
 /* Until all that the stream was given before has ended, and can be seen. */
 static __device__ inline void sw_wait(void)
@@ -248,6 +249,30 @@ static __device__ inline float sw_warp_sumf(float v)
 	for (int step = SW_CUDA_WARP / 2; step > 0; step /= 2)
 		v += __shfl_xor_sync(SW_ALL_LANES, v, step);
 	return v;
+}
+
+/* x: float[n], one row; its largest, the same in all lanes. A NaN loses each comparison. */
+static __device__ inline float sw_row_max(const float *x, size_t n)
+{
+	float max = -INFINITY;
+
+	for (SW_EACH_COLUMN(k, n))
+		max = x[k] > max ? x[k] : max;
+	for (int step = SW_CUDA_WARP / 2; step > 0; step /= 2) {
+		const float other = __shfl_xor_sync(SW_ALL_LANES, max, step);
+
+		max = other > max ? other : max;
+	}
+	return max;
+}
+
+/* The gradient before the activation; y NULL: there was no activation. Both are loaded, whatever y
+ * says: behind a branch the loads of a loop would wait for one another. */
+static __device__ inline float sw_dz_at(const float *y, const float *dy, unsigned i)
+{
+	const float d = dy[i];
+
+	return !y || y[i] > 0.0f ? d : 0.0f;
 }
 
 /* Threads of a block at most, where many of them work on one thing. */

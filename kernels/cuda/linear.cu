@@ -35,17 +35,12 @@ static int small(size_t B, size_t I, size_t O)
 	return forced != 2 && B <= SMALL_ROWS && B * I <= SMALL_TERMS / O;
 }
 
-static int in_limits(size_t B, size_t I, size_t O)
-{
-	return B <= INT32_MAX && I <= INT32_MAX && O <= INT32_MAX;
-}
-
 /* The largest pair of x, w and y: each of the three products reads another one. */
 size_t sw_cuda_linear_products(enum sw_precision p, size_t B, size_t I, size_t O)
 {
 	const size_t x = B * I, w = O * I, y = B * O, low = x < w ? x : w, high = x < w ? w : x;
 
-	if (!in_limits(B, I, O) || small(B, I, O))
+	if (!sw_linear_fits(B, I, O) || small(B, I, O))
 		return 0;
 	return sw_cuda_product_bytes(p, high, low > y ? low : y);
 }
@@ -73,7 +68,7 @@ sw_status sw_cuda_linear_forward(struct sw_queue *q, const float *x, const float
 	int done = 0;
 	sw_status rc = sw_cuda_use();
 
-	if (!in_limits(B, I, O))
+	if (!sw_linear_fits(B, I, O))
 		return SW_INVALID;
 	if (rc == SW_OK && small(B, I, O))
 		return sw_cuda_linear_small_forward(q, x, w, b, y, B, I, O, act);
@@ -201,7 +196,7 @@ sw_status sw_cuda_linear_backward(struct sw_queue *q, const float *x, const floa
 	int done = 0;
 	sw_status rc = sw_cuda_use();
 
-	if (!in_limits(B, I, O))
+	if (!sw_linear_fits(B, I, O))
 		return SW_INVALID;
 	if (rc == SW_OK && small(B, I, O))
 		return sw_cuda_linear_small_backward(q, x, w, y, dy, dx, dw, db, B, I, O, act);

@@ -110,15 +110,6 @@ sw_status sw_cuda_linear_small_forward(struct sw_queue *q, const float *x, const
 		      : forward<ROWS_MAX>(q, x, w, b, y, d, relu);
 }
 
-/* The gradient before the activation; y NULL: there was no activation. Both are loaded, whatever y
- * says: behind a branch the loads of a loop would wait for one another. */
-static __device__ float dz_at(const float *y, const float *dy, unsigned i)
-{
-	const float d = dy[i];
-
-	return !y || y[i] > 0.0f ? d : 0.0f;
-}
-
 /* 256 elements of dw: float[O][I] and db: float[O], which lies behind each row of dw as a column
  * that x has ones for. A thread adds up an element's B terms in their order. */
 static __device__ void weights_tile(const float *__restrict__ x, const float *y, const float *dy,
@@ -136,7 +127,7 @@ static __device__ void weights_tile(const float *__restrict__ x, const float *y,
 	/* Neighbours have neighbouring i: x is read in runs, and dz is the same for a whole row of
 	 * dw. */
 	for (unsigned b = 0; b < d.B; b++)
-		sum = fmaf(dz_at(y, dy, b * d.O + o), i < d.I ? x[b * d.I + i] : 1.0f, sum);
+		sum = fmaf(sw_dz_at(y, dy, b * d.O + o), i < d.I ? x[b * d.I + i] : 1.0f, sum);
 	*to = sum;
 }
 
@@ -159,7 +150,7 @@ static __device__ void input_tile(const float *__restrict__ w, const float *y, c
 
 		SW_UNROLL
 		for (unsigned r = 0; r < ROWS; r++)
-			sum[r] = fmaf(dz_at(y, dy, step[r] + o), wi, sum[r]);
+			sum[r] = fmaf(sw_dz_at(y, dy, step[r] + o), wi, sum[r]);
 	}
 	SW_UNROLL
 	for (unsigned r = 0; r < ROWS; r++)

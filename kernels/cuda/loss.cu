@@ -69,22 +69,6 @@ static sw_status add_partials(struct sw_queue *q, sw_status launched, struct sw_
 	return sw_cuda_launched();
 }
 
-/* z: float[C], one row; the largest, the same in all lanes; what it is with a NaN does not
- * matter */
-static __device__ float row_max(const float *z, size_t C)
-{
-	float max = -INFINITY;
-
-	for (SW_EACH_COLUMN(c, C))
-		max = z[c] > max ? z[c] : max;
-	for (int step = SW_CUDA_WARP / 2; step > 0; step /= 2) {
-		const float other = __shfl_xor_sync(SW_ALL_LANES, max, step);
-
-		max = other > max ? other : max;
-	}
-	return max;
-}
-
 /* How many logits stand before the label's: larger ones, and equals of a smaller class; C or more
  * with a NaN. The same in all lanes. */
 static __device__ size_t row_rank(const float *z, size_t label, size_t C)
@@ -108,7 +92,7 @@ struct slope {
 static __device__ double row_loss(const float *z, size_t label, float *dz, size_t C, double smooth,
 				  const struct slope &slope)
 {
-	const float at_label = z[label], max = row_max(z, C);
+	const float at_label = z[label], max = sw_row_max(z, C);
 	double sum = 0.0, all = 0.0;
 
 	for (SW_EACH_COLUMN(c, C))
