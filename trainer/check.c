@@ -269,7 +269,6 @@ static sw_status check(const struct sw_spec *s, struct facts *out, struct sw_err
 /* Writes the answer to a spec that is fine. Figures of a pipeline stand there only for one. */
 static void write_facts(struct sw_jw *w, const struct facts *f)
 {
-	sw_jw_kbool(w, "ok", true);
 	sw_jw_kint(w, "parameters", (int64_t)f->parameters);
 	sw_jw_kint(w, "bytes", (int64_t)f->bytes);
 	sw_jw_kint(w, "data_bytes", (int64_t)f->data_bytes);
@@ -327,7 +326,7 @@ static void check_file(const struct sw_spec *s, struct sw_faults *f)
 		sw_fault_note(f, at, "%s: %s", path, strerror(errno));
 }
 
-static sw_status read_spec(struct reading *r, const char *text, size_t len, bool edit,
+static sw_status read_spec(struct reading *r, const char *text, size_t len, bool form,
 			   struct sw_err *err)
 {
 	sw_status rc = sw_json_parse(&r->tree, text, len, err);
@@ -335,8 +334,8 @@ static sw_status read_spec(struct reading *r, const char *text, size_t len, bool
 	if (rc != SW_OK)
 		return rc;
 	r->f = (struct sw_faults){r->fault, FAULTS_MAX, 0};
-	r->ranges = edit ? sw_json_get(r->tree, "ranges") : NULL;
-	rc = sw_spec_read_all(&r->spec, edit ? sw_json_get(r->tree, "spec") : r->tree, &r->f);
+	r->ranges = form ? sw_json_get(r->tree, "ranges") : NULL;
+	rc = sw_spec_read_all(&r->spec, form ? sw_json_get(r->tree, "spec") : r->tree, &r->f);
 	if (rc != SW_OK)
 		return sw_err_set(err, rc, "no memory to check the sweep");
 	r->spec_warns = r->spec->n_warnings;
@@ -407,7 +406,7 @@ static void write_warnings(struct sw_jw *w, const struct reading *r, const char 
 	sw_jw_arr_end(w);
 }
 
-void sw_check_spec(const char *text, size_t len, bool edit, const struct sw_ops *gpu,
+void sw_check_spec(const char *text, size_t len, bool form, const struct sw_ops *gpu,
 		   struct sw_buf *out)
 {
 	struct reading *r = sw_calloc(1, sizeof *r);
@@ -420,8 +419,8 @@ void sw_check_spec(const char *text, size_t len, bool edit, const struct sw_ops 
 		out->failed = SW_NOMEM;
 		return;
 	}
-	rc = read_spec(r, text, len, edit, &err);
-	if (rc == SW_OK && r->f.n == 0)
+	rc = read_spec(r, text, len, form, &err);
+	if (rc == SW_OK && r->f.n == 0 && !form)
 		rc = check(r->spec, &facts, &err);
 	if (rc != SW_OK) {
 		r->f = (struct sw_faults){r->fault, FAULTS_MAX, 0};
@@ -431,7 +430,9 @@ void sw_check_spec(const char *text, size_t len, bool edit, const struct sw_ops 
 	if (r->f.n > 0) {
 		write_faults(&w, r);
 	} else {
-		write_facts(&w, &facts);
+		sw_jw_kbool(&w, "ok", true);
+		if (!form)
+			write_facts(&w, &facts);
 		write_warnings(&w, r, facts.odd);
 	}
 	sw_jw_obj_end(&w);

@@ -4,7 +4,7 @@
  *   sweep-worker --socket PATH --slot N --device cpu:0|gpu:0 [--name NAME] [--lanes N] [--cores N]
  *                [--memory BYTES] < ID                         (worker/serve.h)
  *   sweep-worker check [gpu] < SPEC.json          (trainer/check.h; gpu: trials may run on GPUs)
- *   sweep-worker check [gpu] edit < EDIT.json      (the same; a spec, and other ranges)
+ *   sweep-worker check form < FORM.json           (the same; a spec, and the ranges of an edit)
  *   sweep-worker layers < SPEC.json                (of a preset, for people)
  *   sweep-worker export CHECKPOINT FILE
  *   sweep-worker fit FILE [EPOCHS] < JOB.json      (trainer/fit.h)
@@ -80,7 +80,7 @@ static int usage(void)
 {
 	fputs("usage: sweep-worker --socket PATH --slot N --device cpu:0|gpu:0 "
 	      "[--name NAME] [--lanes N] [--cores N] [--memory BYTES] < ID\n"
-	      "       sweep-worker check [gpu] [edit] < SPEC.json\n"
+	      "       sweep-worker check [gpu | form] < SPEC.json\n"
 	      "       sweep-worker layers < SPEC.json\n"
 	      "       sweep-worker export CHECKPOINT FILE [quiet]\n"
 	      "       sweep-worker fit FILE [EPOCHS] < JOB.json\n"
@@ -116,17 +116,16 @@ static bool read_all(struct sw_buf *in)
 static int spec_main(bool check, char *const *words)
 {
 	const bool gpu = check && *words != NULL && strcmp(*words, "gpu") == 0;
+	const bool form = check && *words != NULL && strcmp(*words, "form") == 0;
 	struct sw_buf in, out;
 	int failed = 1;
 
-	words += gpu;
-	const bool edit = check && *words != NULL && strcmp(*words, "edit") == 0;
-	if (words[edit] != NULL)
+	if (words[gpu || form] != NULL)
 		return usage();
 	sw_buf_init(&out, SW_FRAME_MAX);
 	const bool whole = read_all(&in);
 	if (whole && check)
-		sw_check_spec(in.data, in.len, edit, gpu ? sw_check_gpu() : NULL, &out);
+		sw_check_spec(in.data, in.len, form, gpu ? sw_check_gpu() : NULL, &out);
 	else if (whole)
 		sw_model_show(in.data, in.len, &out);
 	if (out.len > 0 && sw_buf_adds(&out, "\n") == SW_OK)

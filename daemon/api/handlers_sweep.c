@@ -216,7 +216,7 @@ static void on_ranges_checked(void *user, const struct sw_err *err,
 		sw_call_error(call, err);
 }
 
-/* Whether a trainer can take other ranges the check of a submission knows. */
+/* Whether a trainer can take other ranges its own check of a spec knows. */
 static sw_status check_ranges(struct sw_running *live, struct sw_call *call, struct sw_err *err)
 {
 	struct sw_buf text;

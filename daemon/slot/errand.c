@@ -110,7 +110,7 @@ static void on_limit(uv_timer_t *t)
 	 * then what was read is all. */
 	p->late = p->runs;
 	if (p->runs)
-		cut_short(p, "took more than 60 s");
+		cut_short(p, "took too long");
 	else
 		close_all(p);
 }
@@ -228,6 +228,12 @@ struct sw_errand *sw_errand_start(uv_loop_t *loop, char *const argv[], char *con
 	if (in >= 0)
 		(void)close(in);
 	return p;
+}
+
+void sw_errand_limit(struct sw_errand *p, unsigned ms)
+{
+	if (p->runs)
+		(void)uv_timer_start(&p->limit, on_limit, ms, 0);
 }
 
 void sw_errand_kill(struct sw_errand *p)

@@ -14,7 +14,7 @@
 
 struct sw_errand_end {
 	bool ok;         /* it ended with status 0 */
-	bool late;       /* it was killed after 60 s */
+	bool late;       /* it was killed at its limit */
 	const char *out; /* what it printed; "" for nothing */
 	char why[240];   /* if not ok: its first line on stderr, or what became of it */
 };
@@ -28,6 +28,8 @@ struct sw_errand; /* there until `done` was called */
  * borrowed for the call. NULL: no memory, or no descriptor; what else fails `done` is told. */
 struct sw_errand *sw_errand_start(uv_loop_t *loop, char *const argv[], char *const env[],
 				  const char *input, sw_errand_cb *done, void *user);
+/* From now on it may take ms, in place of 60 s. */
+void sw_errand_limit(struct sw_errand *p, unsigned ms);
 /* Ends it; `done` follows. */
 void sw_errand_kill(struct sw_errand *p);
 

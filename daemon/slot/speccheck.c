@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FORM_MS 5000
+
 struct sw_check {
 	struct sw_check *next; /* of those that run, or of those that wait */
 	struct sw_daemon *d;
 	char *text;
-	bool edit;
+	bool form;
 	struct sw_errand *run; /* NULL: it waits */
 	struct sw_speccheck facts;
 	sw_speccheck_cb *done; /* NULL once it was called */
@@ -63,15 +65,19 @@ static cJSON *read_verdict(struct sw_check *c, const struct sw_errand_end *run, 
 	cJSON *v = NULL;
 
 	if (run->late)
-		(void)sw_err_at(err, SW_BUSY, "/trainer",
-				"checking the model and the data took over 60 s");
+		(void)sw_err_at(err, SW_BUSY, "/trainer", "checking the model%s took over %d s",
+				c->form ? "" : " and the data", c->form ? FORM_MS / 1000 : 60);
 	else if (!run->ok || sw_json_parse(&v, run->out, strlen(run->out), &bad) != SW_OK)
 		(void)sw_err_at(err, SW_INTERNAL, "/trainer",
 				"sweep-worker could not check the model and the data: %s",
 				run->ok ? bad.msg : run->why);
+	else if (!cJSON_IsBool(sw_json_get(v, "ok")))
+		(void)sw_err_at(err, SW_INTERNAL, "/trainer",
+				"sweep-worker could not check the model and the data: its answer "
+				"says neither yes nor no");
 	else if (!cJSON_IsTrue(sw_json_get(v, "ok"))) /* refused by it, in its own words */
 		read_faults(v, &c->facts, err);
-	else if (!read_facts(v, &c->facts))
+	else if (!c->form && !read_facts(v, &c->facts))
 		(void)sw_err_at(err, SW_INTERNAL, "/trainer",
 				"sweep-worker could not check the model and the data: its answer "
 				"lacks a figure");
@@ -97,11 +103,10 @@ static void unlink_check(struct sw_check *c)
 {
 	struct sw_daemon *d = c->d;
 
-	/* There are SW_SPECCHECK_AT_ONCE at most. */
+	/* There are one more than SW_SPECCHECK_AT_ONCE at most. */
 	for (struct sw_check **p = &d->slot.checks; *p != NULL; p = &(*p)->next)
 		if (*p == c) {
 			*p = c->next;
-			d->slot.check_n--;
 			return;
 		}
 }
@@ -133,15 +138,15 @@ static bool has_gpus(const struct sw_daemon *d)
 static void run_check(struct sw_check *c)
 {
 	struct sw_daemon *d = c->d;
-	char *argv[] = {d->config.worker, "check", NULL, NULL, NULL}, **word = argv + 2;
+	char *argv[] = {d->config.worker, "check", NULL, NULL};
 	char *none[] = {NULL};
 	char *env[SW_WORKER_ENV_MAX + 1];
 	struct sw_err err = SW_ERR_INIT;
 
-	if (has_gpus(d))
-		*word++ = "gpu";
-	if (c->edit)
-		*word = "edit";
+	if (c->form)
+		argv[2] = "form";
+	else if (has_gpus(d))
+		argv[2] = "gpu";
 	/* The worker's environment and program: a check in any other would say little of its
 	 * trials. */
 	sw_worker_env_fill(env, none);
@@ -152,23 +157,38 @@ static void run_check(struct sw_check *c)
 		free_check(c);
 		return;
 	}
+	if (c->form)
+		sw_errand_limit(c->run, FORM_MS);
 	c->next = d->slot.checks;
 	d->slot.checks = c;
-	d->slot.check_n++;
+}
+
+/* Checks that read data may take a minute each: a form does not wait for them. */
+static bool may_run(const struct sw_daemon *d, const struct sw_check *c)
+{
+	size_t n = 0;
+
+	for (const struct sw_check *o = d->slot.checks; o != NULL; o = o->next)
+		n += o->form == c->form;
+	return n < (c->form ? 1 : SW_SPECCHECK_AT_ONCE);
 }
 
 static void start_waiting(struct sw_daemon *d)
 {
-	while (d->slot.checks_waiting != NULL && d->slot.check_n < SW_SPECCHECK_AT_ONCE) {
-		struct sw_check *c = d->slot.checks_waiting;
+	for (struct sw_check **p = &d->slot.checks_waiting; *p != NULL;) {
+		struct sw_check *c = *p;
 
-		d->slot.checks_waiting = c->next;
+		if (!may_run(d, c)) {
+			p = &c->next;
+			continue;
+		}
+		*p = c->next;
 		d->slot.check_waiting_n--;
 		run_check(c);
 	}
 }
 
-sw_status sw_speccheck_start(struct sw_daemon *d, const char *text, bool edit,
+sw_status sw_speccheck_start(struct sw_daemon *d, const char *text, bool form,
 			     sw_speccheck_cb *done, void *user, struct sw_err *err)
 {
 	struct sw_check **last = &d->slot.checks_waiting, *c;
@@ -184,7 +204,7 @@ sw_status sw_speccheck_start(struct sw_daemon *d, const char *text, bool edit,
 		return sw_err_set(err, SW_NOMEM, "out of memory");
 	}
 	c->d = d;
-	c->edit = edit;
+	c->form = form;
 	c->done = done;
 	c->user = user;
 	while (*last != NULL)

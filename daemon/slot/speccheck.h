@@ -14,7 +14,7 @@
 
 struct sw_daemon;
 
-#define SW_SPECCHECK_AT_ONCE 4  /* processes; further checks wait for their turn ... */
+#define SW_SPECCHECK_AT_ONCE 4  /* processes, and one for forms; further checks wait ... */
 #define SW_SPECCHECK_WAITING 64 /* ... as many as this; more are SW_BUSY */
 
 /* Of the largest configuration of the space. */
@@ -38,9 +38,11 @@ struct sw_speccheck {
 typedef void sw_speccheck_cb(void *user, const struct sw_err *err,
 			     const struct sw_speccheck *facts);
 
-/* text: a spec's JSON, or edit: {"spec", "ranges"}; borrowed for the call. On any status but SW_OK
- * done is never called. */
-SW_NODISCARD sw_status sw_speccheck_start(struct sw_daemon *d, const char *text, bool edit,
+/* text: a spec's JSON. form: {"spec"}, or with the "ranges" of an edit; asked is then only whether
+ * each key and range is right, no data is read, facts are warnings and faults alone, and it is over
+ * within 5 s. Forms are looked at one at a time: edits end in the order in which they came.
+ * Borrowed for the call. On any status but SW_OK done is never called. */
+SW_NODISCARD sw_status sw_speccheck_start(struct sw_daemon *d, const char *text, bool form,
 					  sw_speccheck_cb *done, void *user, struct sw_err *err);
 
 /* Ends all: each is answered with SW_BUSY. No more may be started after it. */

@@ -28,7 +28,7 @@ struct sw_daemon_slot {
 	int64_t silent_us; /* a worker that is silent for longer is ended */
 
 	struct sw_check *checks, *checks_waiting; /* lists; daemon/slot/speccheck.c */
-	size_t check_n, check_waiting_n;
+	size_t check_waiting_n;
 };
 
 #endif

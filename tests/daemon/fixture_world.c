@@ -375,12 +375,12 @@ static struct {
 } checks[8];
 static size_t check_n;
 
-sw_status sw_speccheck_start(struct sw_daemon *d, const char *text, bool edit,
+sw_status sw_speccheck_start(struct sw_daemon *d, const char *text, bool form,
 			     sw_speccheck_cb *done, void *user, struct sw_err *err)
 {
 	(void)d;
 	(void)text;
-	(void)edit;
+	(void)form;
 	(void)err;
 	ck_assert_uint_lt(check_n, ROWS(checks));
 	checks[check_n].done = done;

@@ -236,7 +236,7 @@ FAULTS = [
      "return sw_gpus_may_begin(w->slots->d, w->slots, &why);",
      "(void)sw_gpus_may_begin(w->slots->d, w->slots, &why); return true;"),
     ("slots are reserved where the next end leaves enough", "slot/room.c", "room",
-     "comes_at_once(s->d, takes) ?", "false ?"),
+     "comes_at_once(s, takes) ?", "false ?"),
     # --- a full disk ---
     ("a watcher is not told that the disk is full", "api/watch.c", "watch_story",
      "if (stuck == live->view.stuck)", "if (true)"),

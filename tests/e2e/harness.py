@@ -94,6 +94,7 @@ class RpcError(Exception):
         self.code = error["code"]
         self.message = error["message"]
         self.pointer = (error.get("data") or {}).get("pointer", "")
+        self.faults = (error.get("data") or {}).get("faults", [])
 
 
 def reject_constant(name):

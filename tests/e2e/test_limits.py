@@ -72,6 +72,20 @@ def test_stop_does_not_wait_for_a_check(start, tmp_path):
     daemon.process = None
 
 
+def test_refusal_waits_for_no_check_of_data_and_says_what_was_not_looked_at(start, tmp_path):
+    """Four checks of good specs that hang take all places of such checks; a form has its own."""
+    program = tmp_path / "half"
+    program.write_text("#!/bin/sh\n[ \"$2\" = form ] && exit 1\nexec sleep 1000\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    daemon = start("none", SWEEPD_WORKER=str(program))
+    hung = daemon.client()
+    hung.send([{"jsonrpc": "2.0", "id": i, "method": "sweep.validate", "params": {"spec": trained()}}
+               for i in range(5)])
+    faults = daemon.client().refused("sweep.validate", spec={**trained(), "run_cp": 3}).faults
+    assert [f["pointer"] for f in faults] == ["/spec/run_cp", "/spec/trainer"]
+    assert faults[1]["message"].startswith("not looked at: sweep-worker could not check"), faults
+
+
 def test_check_that_complains_at_length_is_heard(start, tmp_path):
     program = tmp_path / "noise"
     program.write_text("#!/bin/sh\nhead -c 200000 /dev/zero >&2\necho '{\"ok\": false, \"faults\": [{\"message\": \"heard\"}]}'\n")

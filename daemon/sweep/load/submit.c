@@ -264,29 +264,40 @@ static void run_faults(void *arg)
 		    print_spec(s, true) == SW_OK;
 }
 
-/* Those of the trainer's part stand behind the others; without an answer these are all. */
+/* Those of the trainer's part stand behind the others. */
 static void on_refused(void *user, const struct sw_err *err, const struct sw_speccheck *facts)
 {
 	struct sw_submit *s = user;
 
-	(void)err;
 	sw_faults_add(&s->faults, facts->faults);
+	if (facts->faults == NULL && err->code != SW_OK)
+		sw_fault_note(&s->faults, "/trainer", "not looked at: %s", err->msg);
 	refuse_faults(s);
 }
 
 static void on_faults(void *arg, bool stopping)
 {
 	struct sw_submit *s = arg;
+	const struct sw_speccheck nothing = {0};
 	struct sw_err err = SW_ERR_INIT;
+	struct sw_buf form;
 
 	/* The first mistake, as the quick reader worded it, is what is told alone. */
 	if (s->faults.n <= 1) {
 		s->faults.n = 1;
 		s->fault[0] = s->err;
 	}
-	if (stopping || !s->trains ||
-	    sw_speccheck_start(s->call->d, s->text.data, false, on_refused, s, &err) != SW_OK)
+	if (stopping || !s->trains) {
 		refuse_faults(s);
+		return;
+	}
+	sw_buf_init(&form, SW_FRAME_MAX * 2);
+	if (sw_buf_addf(&form, "{\"spec\":%s}", s->text.data) != SW_OK)
+		(void)sw_err_set(&err, SW_NOMEM, "out of memory");
+	if (err.code != SW_OK ||
+	    sw_speccheck_start(s->call->d, form.data, true, on_refused, s, &err) != SW_OK)
+		on_refused(s, &err, &nothing);
+	sw_buf_fini(&form);
 }
 
 static void on_built(void *arg, bool stopping)
