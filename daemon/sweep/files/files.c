@@ -21,9 +21,9 @@
 #define SHARE    20 /* so many times as long as a pass looked is waited for the sweep's next */
 
 struct sw_files_pass {
-	struct sw_files_read rows; /* first: the reader's argument */
+	struct sw_files_read rows;
 	struct sw_daemon *d;
-	int64_t began_us, looked_us;
+	int64_t looked_us; /* without its waits for a thread and for the store */
 	struct sw_store_client reads;
 	uv_work_t work;
 	bool over;
@@ -151,6 +151,7 @@ static void add_file(struct sw_files_pass *p, int folder, const char *name)
 static void list_files(uv_work_t *work)
 {
 	struct sw_files_pass *p = work->data;
+	const int64_t from_us = p->d->clock->mono_us();
 	DIR *dir = sw_checkpoint_open_sweep(p->d, p->rows.sweep);
 	const struct dirent *e;
 
@@ -161,6 +162,7 @@ static void list_files(uv_work_t *work)
 	(void)closedir(dir);
 	if (p->rows.rc == SW_OK && !sw_files_group(&p->rows.files))
 		p->rows.rc = SW_NOMEM;
+	p->looked_us += p->d->clock->mono_us() - from_us;
 }
 
 /* --- remove --- */
@@ -297,6 +299,16 @@ static void hold_files(struct sw_files_pass *p)
 
 static void read_more(struct sw_files_pass *p);
 
+/* On the store's thread. */
+static void read_rows(struct sw_db *db, void *arg)
+{
+	struct sw_files_pass *p = arg;
+	const int64_t from_us = p->d->clock->mono_us();
+
+	sw_files_read_rows(db, &p->rows);
+	p->looked_us += p->d->clock->mono_us() - from_us;
+}
+
 static void on_read(void *arg)
 {
 	struct sw_files_pass *p = arg;
@@ -308,7 +320,6 @@ static void on_read(void *arg)
 		read_more(p);
 	else {
 		hold_files(p);
-		p->looked_us = p->d->clock->mono_us() - p->began_us;
 		if (uv_queue_work(p->d->loop, &p->work, remove_files, on_removed) != 0)
 			sw_daemon_die("remove checkpoints", SW_INTERNAL);
 	}
@@ -316,8 +327,7 @@ static void on_read(void *arg)
 
 static void read_more(struct sw_files_pass *p)
 {
-	if (sw_store_read(p->d->store, SW_READ_LONG, &p->reads, sw_files_read_rows, on_read, p) ==
-	    SW_OK)
+	if (sw_store_read(p->d->store, SW_READ_LONG, &p->reads, read_rows, on_read, p) == SW_OK)
 		return;
 	mark_sweep(p->d, p->rows.sweep); /* too much waits for the store */
 	finish_pass(p);
@@ -335,7 +345,7 @@ static void on_listed(uv_work_t *work, int status)
 		read_more(p);
 }
 
-static void begin_pass(struct sw_daemon *d, int64_t sweep, int64_t now_us)
+static void begin_pass(struct sw_daemon *d, int64_t sweep)
 {
 	struct sw_files_work *w = &d->sweep.files;
 	struct sw_running *live = running_of(d, sweep);
@@ -346,10 +356,8 @@ static void begin_pass(struct sw_daemon *d, int64_t sweep, int64_t now_us)
 	/* The account of the store's reads goes over from pass to pass, or each would start level
 	 * with the clients and go before them. */
 	const struct sw_store_client reads = p->reads;
-	*p = (struct sw_files_pass){.rows = {.sweep = sweep, .err = SW_ERR_INIT},
-				    .d = d,
-				    .began_us = now_us,
-				    .reads = reads};
+	*p = (struct sw_files_pass){
+		.rows = {.sweep = sweep, .err = SW_ERR_INIT}, .d = d, .reads = reads};
 	p->rows.files.most = (uint64_t)d->config.retain_checkpoints;
 	p->work.data = p;
 	w->busy = true;
@@ -377,7 +385,7 @@ void sw_files_tick(struct sw_daemon *d, int64_t now_us)
 		/* In the order of their marks, past those that rest: one huge folder does not hold
 		 * up the others. */
 		memmove(&w->marked[i], &w->marked[i + 1], (w->n - i) * sizeof *w->marked);
-		begin_pass(d, sweep, now_us);
+		begin_pass(d, sweep);
 		return;
 	}
 }
