@@ -185,6 +185,8 @@ static void start_waiting(struct sw_daemon *d)
 		*p = c->next;
 		d->slot.check_waiting_n--;
 		run_check(c);
+		/* From the first: without memory it was answered, which may have asked anew. */
+		p = &d->slot.checks_waiting;
 	}
 }
 
