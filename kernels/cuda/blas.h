@@ -1,18 +1,15 @@
 /*
- * kernels/cuda/blas.h — the functions of NVIDIA's libraries that are called. The libraries are
- * opened when a queue first needs a product of theirs: a module that was linked with them would not
- * load where they are missing, and most nets need none. For C alone: C++ has two functions of some
- * names.
+ * kernels/cuda/blas.h — the functions of cuBLAS that are called. The library is opened when a queue
+ * first needs a product: a module that was linked with it would not load where it is missing, and
+ * most nets need none. For C alone: C++ has two functions of some names.
  */
 #ifndef SW_KERNELS_CUDA_BLAS_H
 #define SW_KERNELS_CUDA_BLAS_H
 
 #include "base/status.h"
-#include <cublasLt.h>
 #include <cublas_v2.h>
 
-/* X(member, function): all that is called, each by the name that the header gives it. Those of
- * cuBLASLt are found through cuBLAS, which is linked with it. */
+/* X(member, function): all that is called, each by the name that the header gives it. */
 #define SW_CUBLAS_CALLS(X)                                                                         \
 	X(create, cublasCreate)                                                                    \
 	X(destroy, cublasDestroy)                                                                  \
@@ -21,17 +18,7 @@
 	X(set_math_mode, cublasSetMathMode)                                                        \
 	X(set_atomics_mode, cublasSetAtomicsMode)                                                  \
 	X(sgemm, cublasSgemm)                                                                      \
-	X(gemm_ex, cublasGemmEx)                                                                   \
-	X(lt_what_create, cublasLtMatmulDescCreate)                                                \
-	X(lt_what_set, cublasLtMatmulDescSetAttribute)                                             \
-	X(lt_what_destroy, cublasLtMatmulDescDestroy)                                              \
-	X(lt_layout_create, cublasLtMatrixLayoutCreate)                                            \
-	X(lt_layout_destroy, cublasLtMatrixLayoutDestroy)                                          \
-	X(lt_rules_create, cublasLtMatmulPreferenceCreate)                                         \
-	X(lt_rules_set, cublasLtMatmulPreferenceSetAttribute)                                      \
-	X(lt_rules_destroy, cublasLtMatmulPreferenceDestroy)                                       \
-	X(lt_heuristic, cublasLtMatmulAlgoGetHeuristic)                                            \
-	X(lt_matmul, cublasLtMatmul)
+	X(gemm_ex, cublasGemmEx)
 
 #define SW_CUBLAS_MEMBER(member, function) __typeof__(&(function)) member;
 

@@ -1,6 +1,5 @@
 /* kernels/cuda/linear.cu — y = act(x w^T + b) and its gradients: the entries, and the way of
- * large layers: cuBLAS, with the bias or its gradient in the product's launch where it can be, else
- * one launch forward for what is not the product, and one or two backward. */
+ * large layers: cuBLAS, one launch forward for what is not the product, and one or two backward. */
 #include "kernels/cuda/half.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/linear.h"
@@ -65,7 +64,6 @@ sw_status sw_cuda_linear_forward(struct sw_queue *q, const float *x, const float
 	const int keeps = kept && sw_cuda_halves(q);
 	const void *terms = kept, *weights;
 	size_t room = 0;
-	int done = 0;
 	sw_status rc = sw_cuda_use();
 
 	if (!sw_linear_fits(B, I, O))
@@ -77,12 +75,9 @@ sw_status sw_cuda_linear_forward(struct sw_queue *q, const float *x, const float
 			   : sw_cuda_operand(q, x, B * I, &room, &terms);
 	if (rc == SW_OK)
 		rc = sw_cuda_operand(q, w, O * I, &room, &weights);
-	if (rc == SW_OK && b && act == SW_ACT_NONE)
-		rc = sw_cuda_product_fused(q, CUBLAS_OP_T, CUBLAS_OP_N, O, B, I, weights, I, terms,
-					   I, y, b, NULL, &done);
-	if (rc != SW_OK || done)
-		return rc;
-	rc = sw_cuda_product(q, CUBLAS_OP_T, CUBLAS_OP_N, O, B, I, weights, I, terms, I, 0.0f, y);
+	if (rc == SW_OK)
+		rc = sw_cuda_product(q, CUBLAS_OP_T, CUBLAS_OP_N, O, B, I, weights, I, terms, I,
+				     0.0f, y);
 	if (rc != SW_OK || (!b && act == SW_ACT_NONE))
 		return rc;
 	return sw_cuda_run_rows(q, B, epilogue_kernel, b, y, B, O, act == SW_ACT_RELU);
@@ -193,22 +188,18 @@ sw_status sw_cuda_linear_backward(struct sw_queue *q, const float *x, const floa
 	const int keeps = kept && sw_cuda_halves(q);
 	const void *dz = dy, *other = kept;
 	size_t room = 0, more;
-	int done = 0;
 	sw_status rc = sw_cuda_use();
 
 	if (!sw_linear_fits(B, I, O))
 		return SW_INVALID;
 	if (rc == SW_OK && small(B, I, O))
 		return sw_cuda_linear_small_backward(q, x, w, y, dy, dx, dw, db, B, I, O, act);
-	if (rc == SW_OK && db && act == SW_ACT_NONE && q->precision == SW_FP32)
-		rc = sw_cuda_product_fused(q, CUBLAS_OP_N, CUBLAS_OP_T, I, O, B, x, I, dy, O, dw,
-					   NULL, db, &done);
-	if (rc == SW_OK && !done)
+	if (rc == SW_OK)
 		rc = dz_of(q, act == SW_ACT_RELU ? y : NULL, dy, db, B, O, &room, &dz);
 	more = room;
-	if (rc == SW_OK && !done && !keeps)
+	if (rc == SW_OK && !keeps)
 		rc = sw_cuda_operand(q, x, B * I, &more, &other);
-	if (rc == SW_OK && !done)
+	if (rc == SW_OK)
 		rc = sw_cuda_product(q, CUBLAS_OP_N, CUBLAS_OP_T, I, O, B, other, I, dz, O, 0.0f,
 				     dw);
 	more = room; /* w takes the place of x */

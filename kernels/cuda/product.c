@@ -50,9 +50,9 @@ sw_status sw_cuda_blas_status(cublasStatus_t e)
 		       : rc;
 }
 
-/* A product that cannot be recorded says nothing of the device: without a graph it may go on, and
- * where it is lost the next call says so. */
-sw_status sw_cuda_product_status(const struct sw_queue *q, cublasStatus_t e)
+/* Our status for cuBLAS's, of a product of the queue. One that cannot be recorded says nothing of
+ * the device: without a graph it may go on, and where it is lost the next call says so. */
+static sw_status product_status(const struct sw_queue *q, cublasStatus_t e)
 {
 	if (e == CUBLAS_STATUS_SUCCESS)
 		return SW_OK;
@@ -70,14 +70,13 @@ sw_status sw_cuda_product(struct sw_queue *q, cublasOperation_t ta, cublasOperat
 	if (!q->blas_space)
 		return SW_NOMEM;
 	if (sw_cuda_halves(q))
-		return sw_cuda_product_status(
-			q, q->lib->gemm_ex(q->blas, ta, tb, (int)m, (int)n, (int)k, &one, a,
-					   CUDA_R_16BF, (int)lda, b, CUDA_R_16BF, (int)ldb, &beta,
-					   c, CUDA_R_32F, (int)m, CUBLAS_COMPUTE_32F,
-					   CUBLAS_GEMM_DEFAULT));
-	return sw_cuda_product_status(q,
-				      q->lib->sgemm(q->blas, ta, tb, (int)m, (int)n, (int)k, &one,
-						    a, (int)lda, b, (int)ldb, &beta, c, (int)m));
+		return product_status(q,
+				      q->lib->gemm_ex(q->blas, ta, tb, (int)m, (int)n, (int)k, &one,
+						      a, CUDA_R_16BF, (int)lda, b, CUDA_R_16BF,
+						      (int)ldb, &beta, c, CUDA_R_32F, (int)m,
+						      CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+	return product_status(q, q->lib->sgemm(q->blas, ta, tb, (int)m, (int)n, (int)k, &one, a,
+					       (int)lda, b, (int)ldb, &beta, c, (int)m));
 }
 
 size_t sw_cuda_weights_copy(enum sw_precision p, size_t n)

@@ -50,18 +50,6 @@ sw_status sw_cuda_product(struct sw_queue *q, cublasOperation_t ta, cublasOperat
 			  size_t n, size_t k, const void *a, size_t lda, const void *b, size_t ldb,
 			  float beta, float *c);
 
-/* The same with beta 0 and in the same launch, where *done is 1: bias: float[m] is added to each
- * row of c, or, where that is NULL, sums: float[n] become those of each row's terms of op(b). Where
- * it is 0 cuBLAS has no kernel for the shape or the card, and nothing was done: sw_cuda_product
- * makes the same, but that sums may have other bits. */
-sw_status sw_cuda_product_fused(struct sw_queue *q, cublasOperation_t ta, cublasOperation_t tb,
-				size_t m, size_t n, size_t k, const void *a, size_t lda,
-				const void *b, size_t ldb, float *c, const float *bias, float *sums,
-				int *done);
-
-/* Our status for cuBLAS's, of a product of the queue. */
-sw_status sw_cuda_product_status(const struct sw_queue *q, cublasStatus_t e);
-
 #ifdef __cplusplus
 }
 #endif

@@ -14,7 +14,6 @@
  *          a product                        no memory; any error of cuBLAS   SW_NOMEM
  *                                             beside less than 64 MiB free
  *          a handle, a product              not supported, another card      SW_UNSUPPORTED
- *          a fused product                  the same, invalid value          a plain product
  *          the library of cuBLAS            is missing, lacks a function     SW_UNSUPPORTED
  *          a product in a recording         anything                         SW_UNSUPPORTED
  *          a recording                      cannot be, was spoiled           SW_UNSUPPORTED

@@ -1,6 +1,5 @@
 /* tests/kernels/test_cuda_product.c — layers whose products cuBLAS makes: the bits of their
  * operands' form, and the launches that each costs. */
-#include "base/fault.h"
 #include "kernels/cuda/conv.h"
 #include "kernels/cuda/linear.h"
 #include "kernels/ops.h"
@@ -214,9 +213,7 @@ static void check_bits(const struct shape *s, bool copied)
 
 	ck_assert_int_eq(o->upload(q, sums.at[Y], y, half.n[Y] * sizeof *y), SW_OK);
 	free(y);
-	sw_shim.blas.unfused = true; /* its sums have an order of their own */
 	backward(s, &sums);
-	sw_shim.blas.unfused = false;
 	round_on_host(&whole, DY);
 	backward(s, &whole);
 	same_bits(&half, &whole, DX);
@@ -252,8 +249,8 @@ struct cost {
 
 static const struct cost costs[] = {
 	{{.B = 8, .I = 16, .O = 32, .bias = true, .act = SW_ACT_RELU}, {{2, 3}, {2, 3}, {3, 3}}},
-	{{.B = 8, .I = 16, .O = 32, .bias = true, .act = SW_ACT_NONE}, {{1, 2}, {1, 3}, {2, 3}}},
-	{{.B = 520, .I = 16, .O = 32, .bias = true, .act = SW_ACT_NONE}, {{1, 2}, {1, 4}, {2, 4}}},
+	{{.B = 8, .I = 16, .O = 32, .bias = true, .act = SW_ACT_NONE}, {{2, 3}, {2, 3}, {3, 3}}},
+	{{.B = 520, .I = 16, .O = 32, .bias = true, .act = SW_ACT_NONE}, {{2, 4}, {2, 4}, {3, 4}}},
 	{{.c = {1, 4, 6, 6, 8, 3, 3, 1, 1}, .bias = true, .act = SW_ACT_NONE},
 	 {{3, 6}, {3, 6}, {3, 6}}},
 };
@@ -279,67 +276,6 @@ TEST_ROWS(layer_has_so_many_launches, costs)
 	layer_close(&l);
 }
 
-/* --- products with more in their launch --- */
-
-/* Why there is no fused product: the library has no such kernel, the bias is not aligned as its
- * kernels want it, or the product itself is refused although an algorithm was found. */
-static const struct {
-	bool unfused, moved;
-	int refusal;
-} lacks[] = {
-	{.unfused = true},
-	{.moved = true},
-	{.refusal = CUBLAS_STATUS_NOT_SUPPORTED},
-	{.refusal = CUBLAS_STATUS_INVALID_VALUE},
-	{.refusal = CUBLAS_STATUS_ARCH_MISMATCH},
-};
-
-static void refuse_next(int error)
-{
-	sw_shim.failure = (struct sw_shim_failure){
-		.call = SW_SHIM_PRODUCT, .nth = error ? 1 : 0, .error = error};
-}
-
-TEST_ROWS(layer_without_a_fused_product_is_as_one_with_it, lacks)
-{
-	const struct shape s = {.B = 9, .I = 20, .O = 12, .bias = true, .act = SW_ACT_NONE};
-	struct layer fused = layer_of(&s), apart = layer_of(&s);
-	float *bias = NULL;
-
-	fused.n[BIAS] = apart.n[BIAS] = s.O + 1;
-	layer_open(&fused);
-	layer_open(&apart);
-	if (lacks[_i].moved) { /* the same numbers, a float further */
-		bias = take(&fused, BIAS);
-		ck_assert_int_eq(o->upload(q, apart.at[BIAS] + 1, bias, s.O * sizeof *bias), SW_OK);
-		apart.at[BIAS]++;
-	}
-	choose(SW_FP32, &fused);
-	forward(&s, &fused);
-	backward(&s, &fused);
-	(void)given();
-	sw_shim.blas.unfused = lacks[_i].unfused;
-	refuse_next(lacks[_i].refusal);
-	forward(&s, &apart);
-	ck_assert_uint_eq(given(), 2);
-	same_bits(&fused, &apart, Y);
-	ck_assert_int_eq(sw_shim.failure.fired, lacks[_i].refusal != 0);
-	if (!lacks[_i].moved) {
-		refuse_next(lacks[_i].refusal);
-		backward(&s, &apart);
-		ck_assert_uint_eq(given(), 3);
-		same_bits(&fused, &apart, DW);
-		same_bits(&fused, &apart, DX);
-		same_within(&fused, &apart, DB, 1e-6f); /* in another order */
-	}
-	sw_shim.blas.unfused = false;
-	if (lacks[_i].moved)
-		apart.at[BIAS]--;
-	free(bias);
-	layer_close(&fused);
-	layer_close(&apart);
-}
-
 /* A net that diverged must be seen to. */
 TEST(relu_of_a_nan_stays_one)
 {
@@ -357,29 +293,5 @@ TEST(relu_of_a_nan_stays_one)
 	free(y);
 	layer_close(&l);
 }
-
-#ifdef SW_FAULTS
-TEST(fused_product_without_memory_fails_cleanly)
-{
-	const struct shape s = {.B = 9, .I = 20, .O = 12, .bias = true, .act = SW_ACT_NONE};
-	struct layer l = layer_of(&s);
-	unsigned fired = 1, nth = 0;
-
-	layer_open(&l);
-	choose(SW_FP32, &l);
-	while (fired) {
-		sw_status status;
-
-		sw_fault_arm(SW_FAULT_MALLOC, ++nth, false);
-		status = o->linear_forward(q, l.at[X], l.at[W], l.at[BIAS], l.at[Y], s.B, s.I, s.O,
-					   s.act, NULL);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-		ck_assert_int_eq(status, fired ? SW_NOMEM : SW_OK);
-	}
-	ck_assert_uint_eq(nth, 6); /* a description, three layouts, the rules; then none */
-	layer_close(&l);
-}
-#endif
 
 RUN_TESTS(setup, teardown)

@@ -20,8 +20,8 @@ file(GLOB shim_kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/*.cu)
 file(GLOB shim_hosts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/cuda/*.c)
 set_source_files_properties(${shim_kernels} PROPERTIES LANGUAGE CXX) # in this folder's targets alone
 add_library(sw_cuda_shim STATIC ${shim_kernels} ${shim_hosts}
-	${here}/shim_blas.c ${here}/shim_blas_lt.c ${here}/shim_device.c ${here}/shim_graph.c ${here}/shim_order.c
-	${here}/shim_stream.c ${here}/shim_threads.c ${here}/shim_watch.c)
+	${here}/shim_blas.c ${here}/shim_device.c ${here}/shim_graph.c ${here}/shim_order.c ${here}/shim_stream.c
+	 ${here}/shim_threads.c ${here}/shim_watch.c)
 set_target_properties(sw_cuda_shim PROPERTIES CXX_STANDARD 14 CXX_STANDARD_REQUIRED ON)
 # The shim's folder stands where the toolkit's headers would be: the one folder that is on -I.
 target_include_directories(sw_cuda_shim PUBLIC ${here})

@@ -31,7 +31,6 @@ struct sw_shim_library {
 	bool starved;      /* it finds no memory for a handle */
 	bool unrecorded;   /* its products cannot be recorded */
 	bool missing;      /* the library is not installed */
-	bool unfused;      /* it has no kernel with an epilogue */
 	const char *lacks; /* a function that the library lacks; NULL: none */
 	/* Told by the shim: */
 	unsigned handles;       /* ever made */

@@ -1,9 +1,10 @@
 /* tests/kernels/cuda_shim/shim_blas.c — cuBLAS's products by their definition, summed in float.
  * Columns-first, as cuBLAS: element (i, j) of a matrix with leading dimension ld is at i + j ld.
  * And the library that holds them, for dlopen. */
-#include "tests/kernels/cuda_shim/shim_blas.h"
 #include "base/memory.h"
 #include "kernels/cuda/blas.h"
+#include "tests/kernels/cuda_shim/shim.h"
+#include <cublas_v2.h>
 #include <dlfcn.h>
 #include <math.h>
 #include <stdint.h>
@@ -16,6 +17,16 @@ struct sw_shim_blas {
 	cublasMath_t math;
 	bool math_chosen; /* so that a test sees who does not choose */
 	cublasAtomicsMode_t atomics;
+};
+
+/* c = alpha op(a) op(b) + beta c */
+struct product {
+	cublasOperation_t ta, tb;
+	int m, n, k, lda, ldb, ldc;
+	float alpha, beta;
+	const void *a, *b;
+	float *c;
+	enum { WHOLE, TF32, BF16 } operands;
 };
 
 cublasStatus_t cublasCreate(cublasHandle_t *out)
@@ -84,23 +95,23 @@ static float from_bits(uint32_t bits)
 	return v;
 }
 
-static float element(const struct sw_shim_product *p, const void *x, int ld, cublasOperation_t t,
-		     int i, int j)
+static float element(const struct product *p, const void *x, int ld, cublasOperation_t t, int i,
+		     int j)
 {
 	const size_t row = (size_t)(t == CUBLAS_OP_N ? i : j);
 	const size_t column = (size_t)(t == CUBLAS_OP_N ? j : i);
 	const size_t at = row + column * (size_t)ld;
 	uint32_t bits;
 
-	if (p->operands == SW_SHIM_BF16)
+	if (p->operands == BF16)
 		return from_bits((uint32_t)((const uint16_t *)x)[at] << 16);
 	memcpy(&bits, (const float *)x + at, sizeof bits);
-	return from_bits(p->operands == SW_SHIM_TF32 ? bits & ~UINT32_C(0x1fff) : bits);
+	return from_bits(p->operands == TF32 ? bits & ~UINT32_C(0x1fff) : bits);
 }
 
 /* x: [rows][columns] when t does not turn it */
-static void operand_look(const struct sw_shim_product *p, const void *x, int ld,
-			 cublasOperation_t t, int rows, int columns)
+static void operand_look(const struct product *p, const void *x, int ld, cublasOperation_t t,
+			 int rows, int columns)
 {
 	const int high = t == CUBLAS_OP_N ? rows : columns,
 		  wide = t == CUBLAS_OP_N ? columns : rows;
@@ -108,11 +119,11 @@ static void operand_look(const struct sw_shim_product *p, const void *x, int ld,
 	if (high && wide)
 		sw_shim_look_at(x,
 				((size_t)(wide - 1) * (size_t)ld + (size_t)high) *
-					(p->operands == SW_SHIM_BF16 ? 2 : 4),
+					(p->operands == BF16 ? 2 : 4),
 				false);
 }
 
-static void product_look(const struct sw_shim_product *p)
+static void product_look(const struct product *p)
 {
 	sw_shim_launch_begin();
 	operand_look(p, p->a, p->lda, p->ta, p->m, p->k);
@@ -120,26 +131,16 @@ static void product_look(const struct sw_shim_product *p)
 	for (int j = 0; j < p->n; j++)
 		sw_shim_look_at(p->c + (size_t)j * (size_t)p->ldc, (size_t)p->m * sizeof(float),
 				true);
-	if (p->bias)
-		sw_shim_look_at(p->bias, (size_t)p->m * sizeof(float), false);
-	if (p->sums)
-		sw_shim_look_at(p->sums, (size_t)p->n * sizeof(float), true);
 }
 
 /* A sum in float of fused multiply-adds, in the order of l, as a thread of a GPU makes it: the
  * order with the largest errors that cuBLAS may have. */
 static bool product_run(void *arg)
 {
-	const struct sw_shim_product *p = arg;
+	const struct product *p = arg;
 
 	product_look(p);
-	for (int j = 0; j < p->n; j++) {
-		float columns = 0;
-
-		for (int l = 0; p->sums && l < p->k; l++)
-			columns += element(p, p->b, p->ldb, p->tb, l, j);
-		if (p->sums)
-			p->sums[j] = columns;
+	for (int j = 0; j < p->n; j++)
 		for (int i = 0; i < p->m; i++) {
 			float *c = p->c + (size_t)i + (size_t)j * (size_t)p->ldc;
 			float sum = 0;
@@ -149,10 +150,7 @@ static bool product_run(void *arg)
 					   element(p, p->b, p->ldb, p->tb, l, j), sum);
 			/* with beta 0, c is not read: it may hold NaN */
 			*c = p->beta != 0.0f ? fmaf(p->beta, *c, p->alpha * sum) : p->alpha * sum;
-			if (p->bias)
-				*c += p->bias[i];
 		}
-	}
 	return true;
 }
 
@@ -161,9 +159,10 @@ static int at_least_1(int n)
 	return n > 1 ? n : 1;
 }
 
-cublasStatus_t sw_shim_product_queue(cudaStream_t s, const struct sw_shim_product *product)
+/* Gives it to the stream. */
+static cublasStatus_t stream_take(cudaStream_t s, const struct product *product)
 {
-	struct sw_shim_product *p;
+	struct product *p;
 	const int fault = sw_shim_fault(SW_SHIM_PRODUCT);
 
 	if (fault) {
@@ -181,7 +180,7 @@ cublasStatus_t sw_shim_product_queue(cudaStream_t s, const struct sw_shim_produc
 							       : CUBLAS_STATUS_EXECUTION_FAILED;
 }
 
-static cublasStatus_t product_queue(cublasHandle_t h, struct sw_shim_product product)
+static cublasStatus_t product_queue(cublasHandle_t h, struct product product)
 {
 	if (product.m < 0 || product.n < 0 || product.k < 0 ||
 	    product.lda < at_least_1(product.ta == CUBLAS_OP_N ? product.m : product.k) ||
@@ -192,7 +191,7 @@ static cublasStatus_t product_queue(cublasHandle_t h, struct sw_shim_product pro
 	 * time. */
 	if (!h->space || !h->math_chosen || h->atomics == CUBLAS_ATOMICS_ALLOWED)
 		return CUBLAS_STATUS_INTERNAL_ERROR;
-	return sw_shim_product_queue(h->stream, &product);
+	return stream_take(h->stream, &product);
 }
 
 cublasStatus_t cublasSgemm(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m,
@@ -200,10 +199,8 @@ cublasStatus_t cublasSgemm(cublasHandle_t h, cublasOperation_t ta, cublasOperati
 			   const float *b, int ldb, const float *beta, float *c, int ldc)
 {
 	return product_queue(h,
-			     (struct sw_shim_product){
-				     ta, tb, m, n, k, lda, ldb, ldc, *alpha, *beta, a, b, c,
-				     h->math == CUBLAS_DEFAULT_MATH ? SW_SHIM_WHOLE : SW_SHIM_TF32,
-				     NULL, NULL});
+			     (struct product){ta, tb, m, n, k, lda, ldb, ldc, *alpha, *beta, a, b,
+					      c, h->math == CUBLAS_DEFAULT_MATH ? WHOLE : TF32});
 }
 
 cublasStatus_t cublasGemmEx(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m,
@@ -215,9 +212,9 @@ cublasStatus_t cublasGemmEx(cublasHandle_t h, cublasOperation_t ta, cublasOperat
 	if (a_type != CUDA_R_16BF || b_type != CUDA_R_16BF || c_type != CUDA_R_32F ||
 	    compute != CUBLAS_COMPUTE_32F || algo != CUBLAS_GEMM_DEFAULT)
 		return CUBLAS_STATUS_INVALID_VALUE;
-	return product_queue(h, (struct sw_shim_product){
-					ta, tb, m, n, k, lda, ldb, ldc, *(const float *)alpha,
-					*(const float *)beta, a, b, c, SW_SHIM_BF16, NULL, NULL});
+	return product_queue(h,
+			     (struct product){ta, tb, m, n, k, lda, ldb, ldc, *(const float *)alpha,
+					      *(const float *)beta, a, b, c, BF16});
 }
 
 /* --- the library --- */
