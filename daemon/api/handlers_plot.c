@@ -44,20 +44,18 @@ static void free_question(struct sw_lookup *q)
 
 /* --- on the reader's thread --- */
 
-/* "the sweep has no parameter "lrr"; did you mean "lr"?" */
 static sw_status no_such_param(struct plot_question *y, size_t i)
 {
 	const struct sw_spec *spec = y->rows[0].spec;
 	const char *names[SW_SPACE_MAX_PARAMS];
-	char ptr[32];
+	char ptr[32], did[SW_DID_YOU_MEAN];
 
 	for (size_t k = 0; k < spec->n_params; k++)
 		names[k] = spec->params[k].name;
 	const char *near = sw_nearest(y->named[i], names, spec->n_params);
 	(void)snprintf(ptr, sizeof ptr, "/params/%zu", i);
-	return sw_err_at(&y->q.err, SW_INVALID, ptr, "the sweep has no parameter \"%.100s\"%s%s%s",
-			 y->named[i], near != NULL ? "; did you mean \"" : "",
-			 near != NULL ? near : "", near != NULL ? "\"?" : "");
+	return sw_err_at(&y->q.err, SW_INVALID, ptr, "the sweep has no parameter \"%.100s\"%s",
+			 y->named[i], sw_did_you_mean(near, did));
 }
 
 static sw_status find_named(struct plot_question *y, size_t *named)
@@ -177,8 +175,8 @@ static const struct sw_plot_kind *kind_of(struct sw_call *call)
 	const char *name = sw_call_str(call, "plot", "history");
 	const struct sw_plot_kind *kind = sw_plot_kind_find(name);
 	const char *names[32];
-	char list[300] = "";
-	size_t at = 0, n = 0;
+	char list[300] = ": there are ", did[SW_DID_YOU_MEAN];
+	size_t at = strlen(list), n = 0;
 
 	if (kind != NULL)
 		return kind;
@@ -188,12 +186,8 @@ static const struct sw_plot_kind *kind_of(struct sw_call *call)
 				       names[n]);
 	}
 	const char *near = sw_nearest(name, names, n);
-	if (near != NULL)
-		sw_call_refuse(call, SW_INVALID, "/plot",
-			       "no plot is called \"%.60s\"; did you mean %s?", name, near);
-	else
-		sw_call_refuse(call, SW_INVALID, "/plot",
-			       "no plot is called \"%.60s\": there are %s", name, list);
+	sw_call_refuse(call, SW_INVALID, "/plot", "no plot is called \"%.60s\"%s", name,
+		       near != NULL ? sw_did_you_mean(near, did) : list);
 	return NULL;
 }
 

@@ -252,17 +252,15 @@ static void refuse_name(struct sw_call *call, const char *name)
 {
 	const struct sw_daemon *d = call->d;
 	const char *names[NEAR_MOST];
+	char did[SW_DID_YOU_MEAN];
 	size_t n = 0;
 
 	for (size_t i = d->sweep.sweep_n; i > 0 && n < NEAR_MOST; i--)
 		if (!sw_row_is_gone(d->sweep.sweeps[i - 1]->gone))
 			names[n++] = d->sweep.sweeps[i - 1]->name;
 	const char *near = sw_nearest(name, names, n);
-	if (near != NULL)
-		sw_call_refuse(call, SW_NOT_FOUND, "",
-			       "no sweep is called \"%s\"; did you mean \"%s\"?", name, near);
-	else
-		sw_call_refuse(call, SW_NOT_FOUND, "", "no sweep is called \"%s\"", name);
+	sw_call_refuse(call, SW_NOT_FOUND, "", "no sweep is called \"%s\"%s", name,
+		       sw_did_you_mean(near, did));
 }
 
 void sw_handle_sweep_find(struct sw_call *call)

@@ -47,16 +47,13 @@ static void unknown_method(struct sw_call *call, const char *method)
 	const struct sw_daemon *d = call->d;
 	const char *names[HANDLER_MAX];
 	struct sw_err err = SW_ERR_INIT;
+	char did[SW_DID_YOU_MEAN];
 
 	for (size_t i = 0; i < d->net.handler_n; i++)
 		names[i] = d->net.handlers[i].method;
 	const char *near = sw_nearest(method, names, d->net.handler_n);
-	if (near != NULL)
-		(void)sw_err_set(&err, SW_NOT_FOUND,
-				 "unknown method \"%.64s\"; did you mean \"%s\"?", method, near);
-	else
-		(void)sw_err_set(&err, SW_NOT_FOUND,
-				 "unknown method \"%.64s\"; rpc.discover lists them", method);
+	(void)sw_err_set(&err, SW_NOT_FOUND, "unknown method \"%.64s\"%s", method,
+			 near != NULL ? sw_did_you_mean(near, did) : "; rpc.discover lists them");
 	sw_call_errors(call, SW_RPC_METHOD_NOT_FOUND, &err, 1, 0);
 }
 

@@ -82,6 +82,7 @@ void sw_plan_params(const struct sw_spec *spec, const struct sw_space *space,
 static sw_status no_choice(const struct sw_spec_param *p, const cJSON *v, struct sw_err *err)
 {
 	const char *words[64];
+	char did[SW_DID_YOU_MEAN];
 	const cJSON *one;
 	size_t n = 0;
 
@@ -90,16 +91,9 @@ static sw_status no_choice(const struct sw_spec_param *p, const cJSON *v, struct
 			words[n++] = one->valuestring;
 	}
 	const char *word = cJSON_GetStringValue(v);
-	const char *near = word != NULL ? sw_nearest(word, words, n) : NULL;
-	if (near != NULL)
-		return sw_err_set(err, SW_INVALID,
-				  "\"%.64s\" is not one of the values of \"%s\"; did you mean "
-				  "\"%.64s\"?",
-				  word, p->name, near);
-	/* No value is near enough to be meant. */
 	if (word != NULL)
-		return sw_err_set(err, SW_INVALID, "\"%.64s\" is not one of the values of \"%s\"",
-				  word, p->name);
+		return sw_err_set(err, SW_INVALID, "\"%.64s\" is not one of the values of \"%s\"%s",
+				  word, p->name, sw_did_you_mean(sw_nearest(word, words, n), did));
 	return sw_err_set(err, SW_INVALID, "this is not one of the values of \"%s\"", p->name);
 }
 
@@ -166,6 +160,7 @@ static sw_status unknown_param(const struct sw_spec *s, const struct sw_spec_gro
 			       const char *key, struct sw_err *err)
 {
 	const char *names[SW_SPACE_MAX_PARAMS + SW_SPEC_MAX_GROUPS];
+	char did[SW_DID_YOU_MEAN];
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n_params; i++)
@@ -182,11 +177,8 @@ static sw_status unknown_param(const struct sw_spec *s, const struct sw_spec_gro
 			names[n++] = s->params[i].name;
 		near = sw_nearest(key, names, n);
 	}
-	if (near != NULL)
-		return sw_err_set(err, SW_INVALID,
-				  "no parameter is called \"%.128s\"; did you mean \"%s\"?", key,
-				  near);
-	return sw_err_set(err, SW_INVALID, "no parameter is called \"%.128s\"", key);
+	return sw_err_set(err, SW_INVALID, "no parameter is called \"%.128s\"%s", key,
+			  sw_did_you_mean(near, did));
 }
 
 static sw_status read_group(const struct reader *r, const struct sw_spec_group *g,

@@ -56,15 +56,12 @@ static sw_status no_param(const struct sw_spec *spec, const char *name, const ch
 			  struct sw_err *err)
 {
 	const char *names[SW_SPACE_MAX_PARAMS];
+	char did[SW_DID_YOU_MEAN];
 
 	for (size_t i = 0; i < spec->n_params; i++)
 		names[i] = spec->params[i].name;
-	const char *near = sw_nearest(name, names, spec->n_params);
-	if (near != NULL)
-		return sw_err_at(err, SW_INVALID, ptr,
-				 "no parameter is called \"%.100s\"; did you mean \"%.100s\"?",
-				 name, near);
-	return sw_err_at(err, SW_INVALID, ptr, "no parameter is called \"%.100s\"", name);
+	return sw_err_at(err, SW_INVALID, ptr, "no parameter is called \"%.100s\"%s", name,
+			 sw_did_you_mean(sw_nearest(name, names, spec->n_params), did));
 }
 
 static sw_status read_range(struct sw_range *out, const struct sw_spec *spec, const cJSON *range,

@@ -204,7 +204,7 @@ def test_command_draws_saves_and_refuses(user, daemon, tmp_path):  # noqa: F811
     status, said, wrong = sweep_command(daemon, "plot", sweep, "history", "--out", "h.png")
     assert status == 2 and "must end in .svg" in wrong and not os.path.exists("h.png")
     status, said, wrong = sweep_command(daemon, "plot", sweep, "histroy")
-    assert status == 1 and "did you mean history" in wrong
+    assert status == 1 and 'did you mean "history"?' in wrong
     status, said, wrong = sweep_command(daemon, "plot", sweep, "history", "--out", tmp_path / "no" / "h.svg")
     assert status == 1 and "No such file" in wrong
     whole = (out.stat().st_size - 1) // 4096  # the rest is written when the file is closed
