@@ -24,12 +24,9 @@
 const struct sw_ops *sw_check_gpu(void);
 
 /* gpu: a GPU's table, of which only what counts bytes is called; NULL: none is there. text: the
- * JSON of a sweep spec. form: of {"spec": SPEC}, for an edit with "ranges": {NAME: {"min",
- * "max"}}; then each key is looked at, and nothing is compiled and no data is read. What is wrong
- * with a parameter of an edit points at "/ranges/NAME". Appends one JSON object, without a newline:
- * {"ok": true, "warnings", ...}, but for a form with the facts of daemon/slot/speccheck.h, or
- * {"ok": false, "faults": [{"pointer", "message"}]}, those of the whole spec. Failures to write
- * latch in out. */
+ * question's JSON, and form its kind; daemon/slot/speccheck.h, whose question it is, says what
+ * both may be and what is answered. Appends that answer, one JSON object without a newline.
+ * Failures to write latch in out. */
 void sw_check_spec(const char *text, size_t len, bool form, const struct sw_ops *gpu,
 		   struct sw_buf *out);
 

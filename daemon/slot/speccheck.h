@@ -1,8 +1,9 @@
 /*
  * daemon/slot/speccheck.h — what only a worker can say about a spec: all that is wrong below
  * "trainer", does the model compile, can the data be read, do they fit? Asked of `sweep-worker
- * check` (trainer/check.h), a process of its own, so that the loop never reads a data set and the
- * daemon needs none of the trainer's code.
+ * check`, a process of its own, so that the loop never reads a data set and the daemon needs none
+ * of the trainer's code. It reads the question and prints {"ok": true} with the facts below under
+ * their own names, or {"ok": false, "faults": [{"pointer", "message"}]}, those of the whole spec.
  */
 #ifndef SW_DAEMON_SLOT_SPECCHECK_H
 #define SW_DAEMON_SLOT_SPECCHECK_H
@@ -38,9 +39,10 @@ struct sw_speccheck {
 typedef void sw_speccheck_cb(void *user, const struct sw_err *err,
 			     const struct sw_speccheck *facts);
 
-/* text: a spec's JSON. form: {"spec"}, or with the "ranges" of an edit; asked is then only whether
- * each key and range is right, no data is read, facts are warnings and faults alone, and it is over
- * within 5 s. Forms are looked at one at a time: edits end in the order in which they came.
+/* text: a spec's JSON. form: {"spec": SPEC}, or with the "ranges" of an edit, {NAME: {"min",
+ * "max"}}, of which a fault points at "/ranges/NAME"; asked is then only whether each key and range
+ * is right, nothing is compiled and no data is read, facts are warnings and faults alone, and it is
+ * over within 5 s. Forms are looked at one at a time: edits end in the order in which they came.
  * Borrowed for the call. On any status but SW_OK done is never called. */
 SW_NODISCARD sw_status sw_speccheck_start(struct sw_daemon *d, const char *text, bool form,
 					  sw_speccheck_cb *done, void *user, struct sw_err *err);
