@@ -113,8 +113,10 @@ static size_t begin_times(struct writer *p, const char *name)
 	const char *param = named(p, name);
 	char text[SW_SPEC_MAX_PARAM_NAME + 16];
 
+	/* Each time adds to a text that has room for no more: an unchecked number must not keep
+	 * `sweep-worker layers` busy for ever. */
 	if (param == NULL)
-		return (size_t)number_of(p, name);
+		return (size_t)fmin(fmax(number_of(p, name), 0), TEXT_MOST);
 	(void)snprintf(text, sizeof text, "%s times", param);
 	sw_jw_obj(&p->w);
 	sw_jw_karr(&p->w, text);

@@ -50,6 +50,16 @@ TEST_ROWS(preset_becomes_its_list, lists)
 	cJSON_Delete(model);
 }
 
+/* Before anybody has checked the spec (`sweep-worker layers`): the text's end ends the list. */
+TEST(preset_of_absurd_depth_is_refused)
+{
+	cJSON *model = cJSON_Parse("{\"preset\":\"mlp\",\"outputs\":3,\"depth\":1e15}"), *owned;
+	const cJSON *list;
+
+	ck_assert_int_eq(sw_model_list(model, NULL, false, &owned, &list, NULL), SW_TOO_BIG);
+	cJSON_Delete(model);
+}
+
 /* For people: with names wherever a parameter sets a number. */
 static const struct {
 	const char *preset, *list;
