@@ -27,8 +27,7 @@ sw_status sw_read_suggestion(struct sw_db *db, int64_t sweep, int64_t trial,
 		sw_db_rows(db, sql, SW_INTS(sweep, trial), "suggestion", give_suggestion, &g, err);
 
 	if (rc == SW_OK && g.n == 0)
-		rc = sw_err_set(err, SW_NOT_FOUND, "sweep %lld has no trial %lld", (long long)sweep,
-				(long long)trial);
+		rc = sw_err_set(err, SW_NOT_FOUND, "there is no trial %lld", (long long)trial);
 	return rc;
 }
 

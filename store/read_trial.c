@@ -49,8 +49,7 @@ sw_status sw_read_trial(struct sw_db *db, int64_t sweep, int64_t trial, sw_row_t
 	sw_status rc = sw_db_rows(db, sql, SW_INTS(sweep, trial), "trial", sw_give_trial, &g, err);
 
 	if (rc == SW_OK && g.n == 0)
-		rc = sw_err_set(err, SW_NOT_FOUND, "no trial %lld/%lld", (long long)sweep,
-				(long long)trial);
+		rc = sw_err_set(err, SW_NOT_FOUND, "there is no trial %lld", (long long)trial);
 	return rc;
 }
 

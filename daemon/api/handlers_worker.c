@@ -108,7 +108,8 @@ void sw_handle_worker_log(struct sw_running *live, struct sw_call *call)
 	/* The worker's word is not trusted: lines of trials that are not there would have no
 	 * bound. */
 	if (sw_sweep_trial(live->sched, (uint64_t)row.trial) == NULL) {
-		sw_call_refuse(call, SW_NOT_FOUND, "/trial", "no trial %lld", (long long)row.trial);
+		sw_call_refuse(call, SW_NOT_FOUND, "/trial", "there is no trial %lld",
+			       (long long)row.trial);
 		return;
 	}
 	struct sw_change *c = sw_change_begin(live->d, call);

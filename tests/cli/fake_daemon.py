@@ -140,7 +140,7 @@ class Daemon:
     def trial(self, p):
         s = self.sweep(p)
         if p["trial"] > len(s.trials):
-            raise Refused(-32001, "no trial %d/%d" % (p["sweep"], p["trial"]), "/trial")
+            raise Refused(-32001, "there is no trial %d" % p["trial"], "/trial")
         return s.trials[p["trial"] - 1]
 
     def call(self, method, p):

@@ -185,7 +185,7 @@ static const struct story stories[] = {
 	{"a line of a worker's log is kept", "cpu:1", "'run_cap':3",
 	 {BEGUN,
 	  "w0 log 1 1 epoch 1", "ok",
-	  "w0 log 9 1 epoch 1", "refused -32001 /trial: no trial 9",
+	  "w0 log 9 1 epoch 1", "refused -32001 /trial: there is no trial 9",
 	  "rows SELECT trial, attempt, line FROM log", "1 1 epoch 1"}},
 	/* --- the worker is lost --- */
 	{"a worker's end loses its trial, which runs again with the next attempt",
