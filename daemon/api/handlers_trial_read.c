@@ -398,7 +398,8 @@ void sw_handle_trial_checkpoint(struct sw_running *live, struct sw_call *call)
 	 * thread. The Python package keeps the trials that it drives in a folder of its own, which
 	 * the daemon only reads. */
 	f->driven = live->driven;
-	/* Of a sweep that has left memory only what is kept is there. */
+	/* The spec of a sweep that has left memory is not at hand: the files that it has left are
+	 * looked through, and where it kept all of them the best one is found, not the last. */
 	f->several = !live->driven && (live->spec == NULL ||
 				       (live->spec->command != NULL && live->spec->n_metrics <= 1 &&
 					live->spec->checkpoint.keep != SW_SPEC_KEEP_NONE));

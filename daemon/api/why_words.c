@@ -30,15 +30,11 @@ static void by_rank(const struct sw_row_decision *row, const char *place, const 
 static void by_threshold(const struct sw_row_decision *row, const char *value, const char *bound,
 			 char *out, size_t cap)
 {
-	/* Its cutoff is the bound that was crossed. */
-	if (!row->has_cutoff)
-		(void)snprintf(out, cap, "at step %lld: %s lies within the bounds",
-			       (long long)row->rung, value);
-	else
-		(void)snprintf(out, cap, "at step %lld: %s is %s the %s bound %s",
-			       (long long)row->rung, value,
-			       row->value > row->cutoff ? "above" : "below",
-			       row->value > row->cutoff ? "upper" : "lower", bound);
+	const bool above = row->value > row->cutoff;
+
+	/* Only a value that crosses a bound has a row, and its cutoff is that bound. */
+	(void)snprintf(out, cap, "at step %lld: %s is %s the %s bound %s", (long long)row->rung,
+		       value, above ? "above" : "below", above ? "upper" : "lower", bound);
 }
 
 void sw_why_decision(enum sw_pruner_kind kind, bool brackets, const struct sw_row_decision *row,

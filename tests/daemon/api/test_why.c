@@ -57,10 +57,6 @@ static const struct {
 	 false,
 	 {.rung = 3, .n = 1, .has_cutoff = true, .cutoff = 0.2, .value = 0.1},
 	 "at step 3: 0.1 is below the lower bound 0.2"},
-	{SW_PRUNER_THRESHOLD,
-	 false,
-	 {.rung = 4, .n = 1, .value = 0.8},
-	 "at step 4: 0.8 lies within the bounds"},
 };
 
 TEST_ROWS(decision_row_is_said_in_its_pruner_s_words, words)
