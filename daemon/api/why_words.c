@@ -161,7 +161,8 @@ static void add_slots(const struct sw_running *live, struct sw_buf *out)
 		else
 			(void)sw_buf_adds(out, s->state == SW_SLOT_DOWN       ? "down"
 					       : s->state == SW_SLOT_STARTING ? "starting"
-									      : "free");
+					       : s->program ? "still ends a program"
+							    : "free");
 	}
 	if (d->slot.slot_n > SLOTS_SHOWN)
 		(void)sw_buf_addf(out, ", and %zu more", d->slot.slot_n - SLOTS_SHOWN);

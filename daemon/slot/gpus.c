@@ -166,6 +166,12 @@ static void judge_card(struct sw_daemon *d, struct sw_worker *w, struct sw_card_
 		sw_log(SW_LOG_WARN, "device.state", "device=%s state=DOWN why=\"%s\"", name,
 		       c->why);
 	}
+	/* Noted now: by the time that a trial runs out of memory the stranger may be gone. */
+	for (unsigned k = 0; c->strangers > SW_CARD_SMALL && k < w->slot_n; k++) {
+		const int32_t lead = w->slots[k].holder;
+
+		(lead >= 0 ? &d->slot.slots[lead] : &w->slots[k])->beside = true;
+	}
 	if (last_us != 0) /* after the judgement: it says which bytes are ours */
 		sw_gpu_usage_add(w->slots, w->slot_n, c, &last, last_us);
 }

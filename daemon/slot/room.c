@@ -8,7 +8,8 @@
 
 bool sw_room_is_free(const struct sw_slot *s)
 {
-	return s->state == SW_SLOT_IDLE && s->holder < 0;
+	/* A program that is told to end keeps its memory until it has. */
+	return s->state == SW_SLOT_IDLE && s->holder < 0 && !s->program;
 }
 
 /* Slots of which a trial may have several: lanes of one GPU, or CPU slots. */
@@ -164,8 +165,7 @@ static bool has_shape(const struct sw_slot *s, const struct sw_room_need *need)
 unsigned sw_room_takes(const struct sw_slot *s, const struct sw_room_need *need)
 {
 	const struct sw_daemon *d = s->d;
-	const unsigned lanes = sw_device_lanes(&s->device, need->gpu);
-	unsigned all = 0;
+	unsigned lanes = sw_device_lanes(&s->device, need->gpu), all = 0;
 
 	if (need->gpus > 1)
 		return is_gpu_for(s->worker, need) && count_gpus(d, need, GPUS_ALL) >= need->gpus
@@ -179,6 +179,8 @@ unsigned sw_room_takes(const struct sw_slot *s, const struct sw_room_need *need)
 	/* It computes in fp32 alone. */
 	if (need->precision && !sw_room_has_precision(s))
 		return 0;
+	if (need->alone && s->device.kind->gpu && lanes > 0)
+		lanes = s->device.lanes;
 	/* Lanes of one GPU; or a trial that wants the other kind of slot. */
 	if (s->device.kind->gpu || lanes == 0)
 		return lanes;

@@ -32,6 +32,7 @@ struct sw_room_need {
 	/* Its products are in TF32 or BF16: no CPU slot, and no GPU that is known to be below
 	 * SW_ROOM_PRECISION, will do. */
 	bool precision;
+	bool alone; /* on a GPU it takes all lanes: others had memory that it lacked */
 };
 
 enum sw_room {
@@ -45,7 +46,7 @@ enum sw_room {
 	SW_ROOM_DOWN, /* too few CPU slots are up: to keep these for it would help nobody */
 };
 
-/* Is the slot up, without a trial, and no lane of another's? */
+/* Is the slot up, without a trial or the rest of one, and no lane of another's? */
 bool sw_room_is_free(const struct sw_slot *s);
 /* The lanes of its GPU that no trial has; 0 beside a trial that is to run alone. The CPU slots that
  * no trial has. */

@@ -74,6 +74,13 @@ void sw_slot_begin(struct sw_slot *s, int64_t sweep, int64_t trial, int64_t atte
 	s->lost_rank = 0;
 	s->done = s->total = 0;
 	s->program = program;
+	s->beside = false;
+	for (unsigned k = 0; k < s->worker->slot_n; k++) {
+		struct sw_slot *o = &s->worker->slots[k];
+
+		if (o != s && (o->state == SW_SLOT_BUSY || o->program))
+			s->beside = o->beside = true;
+	}
 	s->busy_since_us = s->d->clock->mono_us();
 	/* Anew for each attempt, as the row that it goes into. */
 	s->usage = (struct sw_gpu_usage){.any = false};

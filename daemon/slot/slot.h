@@ -84,6 +84,7 @@ struct sw_slot {
 	int64_t busy_since_us;
 	unsigned lost_rank; /* of a trial on several: that which ended first, as its worker says */
 	bool program; /* it is the user's own; or its last one was, and the worker still ends it */
+	bool beside;  /* others have had a part of its GPU's memory since it began */
 	int64_t last_sweep, last_trial; /* which one; 0: an earlier daemon's, not known */
 	/* that one is over, and its worker, which has not asked since, may still write a file */
 	bool writes;

@@ -36,6 +36,7 @@ struct sw_run {
 			       its connection (daemon/sweep/run/hold.h) */
 	float seconds;      /* run time of the attempts that ended */
 	int16_t slot;       /* -1: a client's */
+	bool alone;         /* on a GPU it takes all lanes (daemon/sweep/run/crowd.h) */
 	uint32_t gpu;       /* its part of the slot's GPU, or its GPUs, of SW_RUN_GPU; 0: none */
 	uint32_t conn;      /* the connection that holds it (daemon/sweep/run/hold.h); 0: none */
 };

@@ -184,6 +184,10 @@ static bool tries_less(struct trial *t)
 	if (!t->asked.going || t->overdue || !ended_badly(&t->ranks) ||
 	    !sw_ranks_are_oom(&t->ranks) || !name)
 		return false;
+	/* Others have the rest of its GPU: the daemon gives it back, to run alone and halve
+	 * there. */
+	if (t->asked.job->gpu_percent > 0)
+		return false;
 	if (!sw_oom_halve(t->asked.params, name, &now)) {
 		sw_session_log(s, "out of memory, and %.100s cannot be halved", name);
 		return false;

@@ -119,7 +119,7 @@ static void on_report(struct sw_session *s, const cJSON *result, const cJSON *er
 }
 
 /* The daemon knows the end of the trial. */
-static void on_tell(struct sw_session *s, const cJSON *error)
+static void on_tell(struct sw_session *s, const cJSON *result, const cJSON *error)
 {
 	s->tell_id = 0;
 	if (error && passing(error_code(error))) {
@@ -128,6 +128,8 @@ static void on_tell(struct sw_session *s, const cJSON *error)
 	}
 	if (error)
 		sw_session_drop(s, "end refused: %s", error_text(error));
+	else if (strcmp(sw_json_text(result, "state", ""), "PENDING") == 0)
+		sw_session_drop(s, "given back"); /* its next attempt needs what it has kept */
 	else
 		s->told = true;
 }
@@ -170,7 +172,7 @@ static void on_reply(struct sw_session *s, cJSON **message)
 	else if ((int64_t)n == s->next_id)
 		on_next(s, message, result, error);
 	else if ((int64_t)n == s->tell_id)
-		on_tell(s, error);
+		on_tell(s, result, error);
 	else if (s->sent > 0 && (int64_t)n == sw_session_report_at(s, 0)->id)
 		on_report(s, result, error); /* replies come in the order of the requests */
 }

@@ -39,13 +39,12 @@ struct sw_room_need sw_need_of_next(const struct sw_running *live)
 	need.data_bytes = live->data_bytes;
 	need.sweep = live->sweep;
 	need.shape = need_shape(live);
-	if (live->d->config.pilots.max > 0 && !need.files) { /* only they may not see any */
-		const uint64_t next = sw_sweep_next_trial(live->sched);
-
-		/* A trial that goes on from a checkpoint needs the daemon's files even if its spec
-		 * names none. */
+	const uint64_t next = sw_sweep_next_trial(live->sched);
+	need.alone = next != 0 && live->runs[next - 1].alone;
+	/* A trial that goes on from a checkpoint needs the daemon's files even if its spec names
+	 * none. Only pilots may not see any. */
+	if (live->d->config.pilots.max > 0 && !need.files)
 		need.files = next != 0 && sw_sweep_from(live->sched, next) != 0;
-	}
 	return need;
 }
 

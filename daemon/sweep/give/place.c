@@ -151,7 +151,8 @@ bool sw_place_hinders(const struct sw_slot *s, const struct sw_running *live, ch
 		break;
 	case SW_ROOM_LANES:
 	case SW_ROOM_SOON:
-		(void)snprintf(out, cap, "it takes %u %s, %u free%s", sw_room_takes(s, &need),
+		(void)snprintf(out, cap, "%sit takes %u %s, %u free%s",
+			       need.alone ? "to run alone " : "", sw_room_takes(s, &need),
 			       s->device.kind->units, sw_room_lanes(s), reserved);
 		break;
 	case SW_ROOM_BYTES:

@@ -251,6 +251,7 @@ static void take_rooms(struct sw_daemon *d)
 		const struct sw_running *live = d->sweep.sweeps[s->sweep - 1];
 		struct sw_room_need need = sw_need_of_next(live);
 		need.precision = false; /* it runs there */
+		need.alone = live->runs[s->trial - 1].alone;
 		/* A slot's row has no list of its other lanes, but a lane is as good as its
 		 * neighbour: any free ones will do. Of whole GPUs each is used by name. */
 		if (need.gpus <= 1) {

@@ -5,6 +5,7 @@
 #include "daemon/net/call.h"
 #include "daemon/net/conn.h"
 #include "daemon/sweep/load/replay.h"
+#include "daemon/sweep/run/crowd.h"
 #include "daemon/sweep/run/settle.h"
 #include "daemon/sweep/running.h"
 #include "daemon/sweep/search/suggest.h"
@@ -27,6 +28,7 @@ static bool take_attempt(const struct sw_row_attempt *row, void *arg)
 
 	run->slot = (int16_t)row->slot; /* the last attempt's stays */
 	run->gpu = row->gpu ? (uint32_t)lround(row->share * SW_RUN_GPU) : 0;
+	run->alone = run->alone || (row->cause != NULL && strcmp(row->cause, SW_CROWD_CAUSE) == 0);
 	return true;
 }
 
@@ -50,6 +52,13 @@ static bool take_run(const struct sw_row_trial *row, void *arg)
 	return true;
 }
 
+/* Can it have had an attempt that ended and left it to run? Of those that are paused none is looked
+ * at: they may be thousands, and one that was crowded and is again runs once more. */
+static bool is_under_way(const struct sw_trial *t)
+{
+	return t->state == SW_TRIAL_RUNNING || (t->state == SW_TRIAL_PENDING && t->attempt > 0);
+}
+
 /* Reads where each running trial runs, and since when. */
 static void read_runs(struct rebuild *b, struct sw_db *db)
 {
@@ -63,8 +72,8 @@ static void read_runs(struct rebuild *b, struct sw_db *db)
 	for (size_t i = 0; r->rc == SW_OK && i < sizeof states / sizeof states[0]; i++)
 		r->rc = sw_read_trials(db, r->sweep, states[i], 0, INT64_MAX, take_run, b, &r->err);
 	for (uint64_t trial = 1; r->rc == SW_OK && trial <= n; trial++)
-		if (sw_sweep_trial(r->sched, trial)->state == SW_TRIAL_RUNNING)
-			/* One read a trial that runs, of which there are as many as slots: the rows
+		if (is_under_way(sw_sweep_trial(r->sched, trial)))
+			/* One read a trial, of which there are as many as slots: the rows
 			 * of all attempts may be a million. */
 			r->rc = sw_read_attempts(db, r->sweep, (int64_t)trial, take_attempt,
 						 &b->runs[trial - 1], &r->err);

@@ -6,6 +6,7 @@
 #include "daemon/net/conn.h"
 #include "daemon/plan/metrics.h"
 #include "daemon/sweep/names.h"
+#include "daemon/sweep/run/crowd.h"
 #include "daemon/sweep/run/driver.h"
 #include "daemon/sweep/run/hold.h"
 #include "daemon/sweep/running.h"
@@ -462,8 +463,14 @@ void sw_report_tell(struct sw_running *live, struct sw_call *call)
 		 * report. */
 		rc = tell_metrics(c, live, call, t, &e, &err);
 	}
-	if (rc == SW_OK && sw_trial_runs(t, e.attempt))
+	if (rc == SW_OK && sw_trial_runs(t, e.attempt)) {
 		name_metric(live, t, &e, cause);
+		if (sw_crowd_had_its_memory(live, &e)) {
+			live->runs[e.trial - 1].alone = true;
+			e.kind = SW_EVENT_RELEASE;
+			e.cause = SW_CROWD_CAUSE;
+		}
+	}
 	/* A trial that the daemon ended or paused, or that was told before, keeps its state, and
 	 * the answer names that. */
 	if (rc == SW_OK &&

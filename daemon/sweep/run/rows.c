@@ -133,14 +133,16 @@ static void on_create(struct sw_change *c, struct sw_running *live, const struct
 		add_suggestion(c, live, a);
 }
 
-/* The part of the slot's GPU that a trial of this sweep has, or how many; 0: no GPU. */
-static double share_of(const struct sw_running *live, int32_t slot)
+/* The part of the slot's GPU that the trial has, or how many; 0: no GPU. */
+static double share_of(const struct sw_running *live, const struct sw_run *run, int32_t slot)
 {
 	if (slot < 0 || !live->d->slot.slots[slot].device.kind->gpu)
 		return 0.0;
 	const struct sw_slot *s = &live->d->slot.slots[slot];
 	if (live->spec->gpu > 1)
 		return live->spec->gpu;
+	if (run->alone)
+		return 1.0;
 	return (double)sw_device_lanes(&s->device, live->spec->gpu) / s->device.lanes;
 }
 
@@ -150,7 +152,7 @@ static void on_start(struct sw_change *c, struct sw_running *live, const struct 
 	struct sw_run *run = &live->runs[a->trial - 1];
 	/* Noted at the start: a restart with fewer lanes must not change what the attempt is
 	 * billed. */
-	const double share = share_of(live, slot);
+	const double share = share_of(live, run, slot);
 	const struct sw_row_attempt attempt = {.sweep = live->sweep,
 					       .trial = (int64_t)a->trial,
 					       .attempt = a->attempt,
@@ -172,6 +174,7 @@ static void on_start(struct sw_change *c, struct sw_running *live, const struct 
 			       .heard_us = live->d->clock->mono_us(),
 			       .seconds = run->seconds,
 			       .slot = (int16_t)slot,
+			       .alone = run->alone,
 			       .gpu = (uint32_t)lround(share * SW_RUN_GPU)};
 	/* A trial that was resumed may be older than all that run. */
 	if (a->trial < live->oldest)

@@ -106,6 +106,7 @@ static const struct story stories[] = {
 	  "daemon restarts", "worker 0 is found; worker 1 is found",
 	  "a train 'resources':{'gpu':2},'parallel':{'data':2}", "sweep 1",
 	  BOTH,
+	  "w1 next", "",
 	  "w0 next", "gets 1/1.1" BY_BOTH,
 	  WORDS_AND_END_AGAIN("gets 1/1.2" BY_BOTH),
 	  WORDS_AND_END_AGAIN("gets 1/1.3" BY_BOTH),

@@ -474,12 +474,32 @@ TEST(exec_halves_while_memory_runs_out)
 	run_jobs(halved);
 }
 
+static void whole(void)
+{
+	give();
+	take(1, 6, false, "continue");
+	told("INFEASIBLE", "oom");
+	no_more();
+	holds("args", "--b=6\n");
+}
+
+TEST(exec_halves_nothing_on_a_part_of_a_gpu)
+{
+	more = ",\"gpu_percent\":50";
+	script = "echo $1 >> args; say '{\"step\":1,\"loss\":6}'; echo std::bad_alloc >&2; exit 1";
+	run_jobs(whole);
+	more = NULL;
+}
+
 static const struct {
 	const char *name, *reply; /* to the tell, after the request's id */
-	bool stays;
+	const char *stays;        /* the folder, and so it is logged; NULL: it goes */
 } ends[] = {
-	{"taken", "\"result\":{\"ok\":true}", false},
-	{"refused", "\"error\":{\"code\":-32002,\"message\":\"of an old attempt\"}", true},
+	{"taken", "\"result\":{\"trial\":7,\"state\":\"FAILED\"}", NULL},
+	{"refused", "\"error\":{\"code\":-32002,\"message\":\"of an old attempt\"}",
+	 "ended after step 0: end refused: of an old attempt"},
+	{"given back", "\"result\":{\"trial\":7,\"state\":\"PENDING\"}",
+	 "ended after step 0: given back"},
 };
 
 static void end_answered(void)
@@ -494,10 +514,10 @@ static void end_answered(void)
 	holds("c/7.live-1/state", "one\n");
 	say(line);
 	no_more();
-	if ((access("c/7.live-1", F_OK) == 0) != ends[row].stays)
+	if ((access("c/7.live-1", F_OK) == 0) != (ends[row].stays != NULL))
 		problem("folder", ends[row].stays ? "gone" : "there");
 	if (ends[row].stays)
-		wants_log("ended after step 0: end refused: of an old attempt");
+		wants_log(ends[row].stays);
 }
 
 /* A worker that is killed before the daemon knows the end leaves the next attempt what it has. */
