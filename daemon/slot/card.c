@@ -156,8 +156,17 @@ static enum sw_card_state judge_reading(struct sw_card *c, const struct sums *s,
 		return SW_CARD_DOWN;
 	}
 	if (c->xid != 0) {
-		(void)snprintf(c->why, sizeof c->why, "lost: XID %u: %s", c->xid,
-			       sw_xid_words(c->xid));
+		/* The driver's own word counts more than the catalogue's. */
+		const unsigned need = now->need != 0 ? now->need : sw_xid_need(c->xid);
+
+		(void)snprintf(c->why, sizeof c->why, "lost: XID %u: %s%s", c->xid,
+			       sw_xid_words(c->xid), sw_gpu_need_words(need));
+		return SW_CARD_DOWN;
+	}
+	if (now->need != 0) {
+		(void)snprintf(c->why, sizeof c->why, "%sits driver asks for help%s",
+			       sw_gpu_need_is_loss(now->need) ? "lost: " : "",
+			       sw_gpu_need_words(now->need));
 		return SW_CARD_DOWN;
 	}
 	if (now->ecc >= 0) /* a reading without the count says nothing of the errors */
@@ -168,8 +177,10 @@ static enum sw_card_state judge_reading(struct sw_card *c, const struct sums *s,
 		 * seen that the GPU works. */
 		c->ecc_first = c->ecc;
 	if (c->ecc > c->ecc_first) {
-		(void)snprintf(c->why, sizeof c->why, "%lld uncorrected ECC errors since the start",
-			       (long long)(c->ecc - c->ecc_first));
+		(void)snprintf(c->why, sizeof c->why,
+			       "%lld uncorrected ECC errors since the start%s",
+			       (long long)(c->ecc - c->ecc_first),
+			       sw_gpu_need_words(SW_GPU_NEED_DRAIN_AND_RESET));
 		return SW_CARD_DOWN;
 	}
 	const bool hot = judge_heat(c); /* always: it remembers */
@@ -201,8 +212,10 @@ bool sw_card_take(struct sw_card *c, const struct sw_nvml_card *reading,
 		memcpy(c->now.name, last.name, sizeof c->now.name);
 		memcpy(c->now.bus, last.bus, sizeof c->now.bus);
 	}
+	if (last.need != 0 && c->now.need == 0)
+		c->xid = 0; /* the driver has taken back what it asked for */
 	for (size_t i = 0; i < c->now.xid_n; i++)
-		if (sw_xid_is_loss(c->now.xid[i]))
+		if (sw_gpu_need_is_loss(sw_xid_need(c->now.xid[i])))
 			c->xid = c->now.xid[i];
 	/* Before the judgement, which asks for its sums, and for every state: a trial is charged by
 	 * c->ours even while the GPU is hot. */
@@ -222,7 +235,7 @@ bool sw_card_take(struct sw_card *c, const struct sw_nvml_card *reading,
 
 bool sw_card_is_lost(const struct sw_card *c)
 {
-	return c->now.health == SW_NVML_LOST || c->xid != 0;
+	return c->now.health == SW_NVML_LOST || c->xid != 0 || sw_gpu_need_is_loss(c->now.need);
 }
 
 bool sw_card_silent(struct sw_card *c, const char *why)

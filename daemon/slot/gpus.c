@@ -153,8 +153,9 @@ static void judge_card(struct sw_daemon *d, struct sw_worker *w, struct sw_card_
 
 	ours->here = w->proc != NULL;
 	for (size_t k = 0; i < g->view.n && k < g->view.card[i].xid_n; k++)
-		sw_log(SW_LOG_WARN, "device.xid", "device=%s xid=%u means=\"%s\"", name,
-		       g->view.card[i].xid[k], sw_xid_words(g->view.card[i].xid[k]));
+		sw_log(SW_LOG_WARN, "device.xid", "device=%s xid=%u means=\"%s%s\"", name,
+		       g->view.card[i].xid[k], sw_xid_words(g->view.card[i].xid[k]),
+		       sw_gpu_need_words(sw_xid_need(g->view.card[i].xid[k])));
 	/* A card that fell off the bus may be missing from the list, not only ill in it. */
 	if (i < g->view.n) {
 		if (sw_card_take(c, &g->view.card[i], ours, g->heard_us, g->free_ms * 1000))

@@ -26,6 +26,10 @@ static const char *nvml_words(const struct sw_nvml *m, int code)
 {
 	const char *text = m->call.error != NULL ? m->call.error(code) : NULL;
 
+	/* Its commonest cause has nothing to do with the GPU (nvidia-container-toolkit 48). */
+	if (code == NVML_UNKNOWN)
+		return "Unknown Error (a container loses its GPUs by systemctl daemon-reload: "
+		       "start it anew)";
 	return text != NULL ? text : "unknown error";
 }
 
@@ -204,6 +208,7 @@ static int read_memory(const struct sw_nvml *m, struct device *device, struct sw
 static void read_sensors(const struct sw_nvml *m, struct device *device, struct sw_nvml_card *c)
 {
 	const struct calls *call = &m->call;
+	struct field recovery = {.id = FIELD_RECOVERY};
 	struct utilization util;
 	unsigned long long big;
 	unsigned v;
@@ -222,6 +227,8 @@ static void read_sensors(const struct sw_nvml *m, struct device *device, struct 
 		c->energy_mj = (int64_t)big;
 	if (HAS_ANSWERED(call->ecc, device, ECC_UNCORRECTED, ECC_VOLATILE, &big))
 		c->ecc = (int64_t)big;
+	if (HAS_ANSWERED(call->fields, device, 1, &recovery) && recovery.code == NVML_SUCCESS)
+		c->need = recovery.value.u;
 	if (HAS_ANSWERED(call->throttle, device, &big))
 		c->throttled = (big & REASON_HW_THERMAL) != 0;
 }
@@ -377,7 +384,7 @@ void sw_nvml_keep_xid(struct sw_nvml_card *c, unsigned xid)
 	if (c->xid_n == SW_NVML_XIDS) {
 		/* The oldest that is no loss goes first: one that takes the GPU out must not be
 		 * pushed away by a program's faults. */
-		while (k < SW_NVML_XIDS - 1 && sw_xid_is_loss(c->xid[k]))
+		while (k < SW_NVML_XIDS - 1 && sw_gpu_need_is_loss(sw_xid_need(c->xid[k])))
 			k++;
 		memmove(c->xid + k, c->xid + k + 1, (SW_NVML_XIDS - 1 - k) * sizeof c->xid[0]);
 		c->xid_n--;

@@ -58,6 +58,7 @@ struct sw_nvml_card {
 	int64_t power_mw, limit_mw;
 	int64_t energy_mj; /* since the driver was loaded */
 	int64_t ecc;       /* uncorrected errors since then */
+	unsigned need;     /* what the driver says has to be done (enum sw_gpu_need); 0: nothing */
 	bool throttled;    /* by heat, in hardware */
 	bool unlisted;     /* a list of processes is not to be had: a virtual GPU, WSL */
 	size_t proc_n;

@@ -15,6 +15,7 @@ enum {
 	NVML_DRIVER_NOT_LOADED = 9,
 	NVML_GPU_IS_LOST = 15,
 	NVML_RESET_REQUIRED = 16,
+	NVML_UNKNOWN = 999,
 };
 #define TEMPERATURE_GPU    0U
 #define THRESHOLD_SLOWDOWN 1U
@@ -24,6 +25,7 @@ enum {
 #define NOT_AVAILABLE      UINT64_MAX
 #define MEMORY_V2          ((unsigned)sizeof(struct memory_v2) | 2U << 24)
 #define PROCS_ASKED        256U
+#define FIELD_RECOVERY     230U
 #define EVENT_XID          8ULL
 #define EVENTS_AT_ONCE     64
 #define ANY_INSTANCE       0xFFFFFFFFU
@@ -65,9 +67,19 @@ struct event {
 	unsigned gpu_instance, compute_instance;
 };
 
+struct field {
+	unsigned id, scope;
+	long long time, latency;
+	int type, code; /* code: of this field */
+	union {
+		unsigned u;
+		unsigned long long widest;
+	} value;
+};
+
 _Static_assert(sizeof(struct memory) == 24 && sizeof(struct memory_v2) == 40 &&
 		       sizeof(struct pci) == 68 && sizeof(struct process) == 24 &&
-		       sizeof(struct event) == 32,
+		       sizeof(struct event) == 32 && sizeof(struct field) == 40,
 	       "the library's layouts");
 
 /* All that is called of the library, by our name and its own. The first NVML_REQUIRED must be
@@ -97,6 +109,7 @@ _Static_assert(sizeof(struct memory) == 24 && sizeof(struct memory_v2) == 40 &&
 	  (struct device *, int, int, unsigned long long *))                                       \
 	X(throttle, "nvmlDeviceGetCurrentClocksThrottleReasons", int,                              \
 	  (struct device *, unsigned long long *))                                                 \
+	X(fields, "nvmlDeviceGetFieldValues", int, (struct device *, int, struct field *))         \
 	X(compute, "nvmlDeviceGetComputeRunningProcesses_v3", int,                                 \
 	  (struct device *, unsigned *, struct process *))                                         \
 	X(graphics, "nvmlDeviceGetGraphicsRunningProcesses_v3", int,                               \

@@ -75,8 +75,8 @@ def test_gpu_lost_in_mid_trial_is_down_and_its_trial_goes_on_elsewhere_without_b
     else:
         daemon.rig.set(gpu, lost=lost)
     card = wait_card(client, "DOWN", gpu)
-    assert card["cause"].startswith("lost: XID 119: the GPU's system processor" if lost == "xid" else
-                                    "lost: NVML says: GPU ")
+    assert card["cause"].startswith("lost: XID 119: the GPU's system processor does not answer; stop sweepd and reset"
+                                    if lost == "xid" else "lost: NVML says: GPU ")
     got = client.wait_sweep(sweep)
     assert got["state"] == "COMPLETED", got
     trial = client.call("trial.get", sweep=sweep, trial=1)

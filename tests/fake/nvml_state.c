@@ -57,6 +57,7 @@ static void take_line(struct state *s, const char *line)
 		c->lost = number_of(line, "lost");
 		c->island = number_of(line, "island");
 		c->unlisted = number_of(line, "unlisted");
+		c->need = number_of(line, "need");
 	} else if (strncmp(line, "proc ", 5) == 0 && s->proc_n < PROCS) {
 		s->proc[s->proc_n++] = (struct proc){.card = number_of(line, "card"),
 						     .part = number_of(line, "part"),

@@ -6,9 +6,9 @@
  *   init code=9                        nvmlInit fails
  *   hang                               every call waits until the line is gone
  *   card uuid=.. name=.. bus=.. total=MiB used=MiB util= temp= slow= power=mW limit=mW ecc=
- *        throttle= energy=mJ cc=75 lost=CODE island=1 unlisted=1 (it lists no
- *                                      processes); what is left out is not supported; cards of
- *                                      one island are linked by NVLink, those without are not asked
+ *        throttle= energy=mJ cc=75 lost=CODE island=1 unlisted=1 (it lists no processes)
+ *        need=1 (its recovery action); what is left out is not supported; cards of one island
+ *        are linked by NVLink, those without are not asked
  *   part card=0 uuid=.. name=.. total=MiB used=MiB   of a GPU that is divided (MIG) by it; the
  *                                      numbers of the parts are those of all in the file
  *   proc card=0 pid=1 mib=10 graphics=1              of a part: part=0 instead of card=
@@ -28,7 +28,7 @@
 struct card {
 	char uuid[96], name[96], bus[32];
 	long long total, used, util, temp, slow, power, limit, ecc, throttle, energy, cc, lost,
-		island, unlisted;
+		island, unlisted, need;
 	long long of; /* a part: its card */
 };
 

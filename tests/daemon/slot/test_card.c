@@ -1,5 +1,6 @@
 /* tests/daemon/slot/test_card.c — what is judged of a GPU, reading by reading. */
 #include "daemon/slot/card.h"
+#include "daemon/slot/xid.h"
 #include "tests/run.h"
 #include <stdlib.h>
 #include <string.h>
@@ -180,6 +181,7 @@ TEST(card_after_an_error_that_only_a_reset_ends_is_lost_until_then)
 	r.xid[1] = 95;
 	take(&c, &r, 0, 2);
 	IS(&c, "DOWN", "lost: XID 95: a memory error");
+	IS(&c, "DOWN", "; stop sweepd and reset the GPU");
 	r.xid_n = 0;
 	take(&c, &r, 0, 3); /* its readings are as good as before */
 	IS(&c, "DOWN", "lost: XID 95");
@@ -189,6 +191,64 @@ TEST(card_after_an_error_that_only_a_reset_ends_is_lost_until_then)
 	take(&c, &r, 0, 5);
 	IS(&c, "OK", "");
 	ck_assert(!sw_card_is_lost(&c));
+}
+
+static const struct {
+	unsigned need;
+	bool lost;
+	const char *words; /* after XID 95, of which the catalogue says: reset; and without one */
+} needs[] = {
+	{SW_GPU_NEED_RESET, true, "; stop sweepd and reset the GPU"},
+	{SW_GPU_NEED_REBOOT, true, "; reboot the machine"},
+	{SW_GPU_NEED_DRAIN_P2P, false, "; end all that copies between"},
+	{SW_GPU_NEED_DRAIN_AND_RESET, false, "; reset the GPU once its programs have ended"},
+	{SW_GPU_NEED_BUS_RESET, true, "bus"},
+	{SW_GPU_NEED_SYSTEM_REBOOT, true, "; reboot the machine"},
+	{99, false, "nvidia-smi -q"},
+};
+
+TEST_ROWS(card_whose_driver_asks_for_something_is_down_until_it_has_it, needs)
+{
+	struct sw_card c;
+	struct sw_nvml_card r = quiet();
+
+	sw_card_init(&c);
+	r.need = needs[_i].need;
+	take(&c, &r, 0, 1);
+	IS(&c, "DOWN", needs[_i].words);
+	ck_assert_int_eq(sw_card_is_lost(&c), needs[_i].lost);
+	ck_assert_int_eq(strncmp(c.why, "lost: ", 6) == 0, needs[_i].lost);
+	r.need = SW_GPU_NEED_NONE;
+	r.xid_n = 1;
+	r.xid[0] = 95;
+	take(&c, &r, 0, 2); /* the error is told before the driver knows what it needs */
+	IS(&c, "DOWN", "lost: XID 95: a memory error");
+	r.xid_n = 0;
+	r.need = needs[_i].need;
+	take(&c, &r, 0, 3);
+	IS(&c, "DOWN", "lost: XID 95: a memory error");
+	IS(&c, "DOWN", needs[_i].words);
+	ck_assert(sw_card_is_lost(&c));
+	r.need = SW_GPU_NEED_NONE;
+	take(&c, &r, 0, 4);
+	IS(&c, "OK", "");
+	ck_assert(!sw_card_is_lost(&c));
+}
+
+/* Of the catalogue's immediate actions: those that end a GPU, those that let programs end first. */
+TEST(xid_has_what_is_to_be_done)
+{
+	static const unsigned lost[] = {46, 62, 64, 79, 95, 110, 119, 120, 140, 143, 158},
+			      later[] = {48, 74, 94, 109, 156};
+
+	for (size_t i = 0; i < ROWS(lost); i++)
+		ck_assert_int_eq(sw_xid_need(lost[i]),
+				 lost[i] == 79 ? SW_GPU_NEED_REBOOT : SW_GPU_NEED_RESET);
+	for (size_t i = 0; i < ROWS(later); i++)
+		ck_assert_int_eq(sw_xid_need(later[i]), SW_GPU_NEED_DRAIN_AND_RESET);
+	ck_assert_int_eq(sw_xid_need(31), SW_GPU_NEED_NONE);
+	ck_assert_int_eq(sw_xid_need(154), SW_GPU_NEED_NONE);
+	ck_assert_str_eq(sw_gpu_need_words(SW_GPU_NEED_NONE), "");
 }
 
 TEST(card_with_new_ecc_errors_is_down_until_they_are_reset)

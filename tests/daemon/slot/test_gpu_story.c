@@ -182,7 +182,8 @@ static const struct story stories[] = {
 	  "card 0 ecc", "",
 	  "w0 dies signal:9", "",
 	  "a trial 1", "1 PENDING (gpu:0 failed)",
-	  "a devices", "gpu:0 DOWN (1 uncorrected ECC errors since the start)",
+	  "a devices", "gpu:0 DOWN (1 uncorrected ECC errors since the start; "
+	  "reset the GPU once its programs have ended)",
 	  "card 0 fine", "",
 	  "time 3", "worker 0 starts"}},
 	{"a hot GPU takes no new trial, and keeps the one that it has", "gpu:0:2", "'run_cap':9",

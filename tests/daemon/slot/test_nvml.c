@@ -105,6 +105,19 @@ TEST(nvml_says_what_each_card_says_and_nothing_else)
 	read_nvml("card uuid=GPU-a total=1000 used=1 lost=999\n");
 	ck_assert_uint_eq(v->n, 1);
 	ck_assert_int_eq(v->card[0].health, SW_NVML_SILENT);
+	ck_assert_msg(strstr(v->card[0].why, "Unknown Error (a container loses its GPUs") != NULL,
+		      "%s", v->card[0].why);
+}
+
+/* The field of a newer driver; an older one, and another field of it, say nothing. */
+TEST(nvml_says_what_a_card_needs)
+{
+	read_nvml("card uuid=GPU-a total=9 used=1 need=4\ncard uuid=GPU-b total=9 used=1\n"
+		  "card uuid=GPU-c total=9 used=1 need=0\npart card=0 uuid=MIG-x total=3 used=1\n");
+	ck_assert_uint_eq(v->card[0].need, 4);
+	ck_assert_uint_eq(v->card[1].need, 0);
+	ck_assert_uint_eq(v->card[2].need, 0);
+	ck_assert_uint_eq(v->card[3].need, 4);
 }
 
 TEST(nvml_keeps_the_processes_with_the_most_memory)
