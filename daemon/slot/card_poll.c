@@ -9,7 +9,7 @@ struct sw_card_poll {
 	pthread_t thread;
 	pthread_mutex_t lock; /* over all below; never held during a call into NVML */
 	pthread_cond_t change;
-	bool stop, now, fresh, ended;
+	bool stop, now, rests, fresh, ended;
 	struct sw_nvml_view view; /* the newest */
 	int64_t begun_us;
 	sw_status rc; /* of opening; SW_BUSY: not yet */
@@ -62,9 +62,16 @@ static bool rest_until_next(struct sw_card_poll *p)
 {
 	const struct timespec until = moment_in(p->every_ms);
 
-	while (!p->stop && !p->now)
+	while (!p->stop && !p->now && !p->rests)
 		if (pthread_cond_timedwait(&p->change, &p->lock, &until) != 0)
 			break;
+	if (p->rests && !p->stop) {
+		(void)pthread_mutex_unlock(&p->lock);
+		sw_nvml_rest(p->nvml);
+		(void)pthread_mutex_lock(&p->lock);
+	}
+	while (p->rests && !p->stop)
+		(void)pthread_cond_wait(&p->change, &p->lock);
 	p->now = false;
 	return !p->stop;
 }
@@ -189,10 +196,21 @@ sw_status sw_card_poll_take(struct sw_card_poll *p, int64_t limit_ms, struct sw_
 	return rc;
 }
 
-void sw_card_poll_now(struct sw_card_poll *p)
+static void tell_thread(struct sw_card_poll *p, bool rests)
 {
 	(void)pthread_mutex_lock(&p->lock);
-	p->now = true;
+	p->now = !rests;
+	p->rests = rests;
 	(void)pthread_cond_broadcast(&p->change);
 	(void)pthread_mutex_unlock(&p->lock);
+}
+
+void sw_card_poll_now(struct sw_card_poll *p)
+{
+	tell_thread(p, false);
+}
+
+void sw_card_poll_rest(struct sw_card_poll *p)
+{
+	tell_thread(p, true);
 }

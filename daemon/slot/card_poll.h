@@ -29,5 +29,7 @@ SW_NODISCARD sw_status sw_card_poll_take(struct sw_card_poll *p, int64_t limit_m
 					 struct sw_err *err);
 /* Asks for a reading that begins after now. */
 void sw_card_poll_now(struct sw_card_poll *p);
+/* No more readings, and no GPU held open, until one is asked for. */
+void sw_card_poll_rest(struct sw_card_poll *p);
 
 #endif

@@ -192,6 +192,51 @@ bool sw_gpus_judge(struct sw_daemon *d)
 	return true;
 }
 
+/* May the GPUs be let go of? Not while one is used, or while what its next reading says decides
+ * when the next trial begins. */
+static bool is_idle(const struct sw_daemon *d)
+{
+	const struct sw_gpus *g = d->slot.gpus;
+	bool sleeps = false;
+
+	for (size_t i = 0; i < d->slot.slot_n; i++) {
+		const struct sw_slot *s = &d->slot.slots[i];
+
+		if (!s->device.kind->watched || s->device.index >= SW_NVML_CARDS)
+			continue;
+		const struct sw_card *c = &g->card[s->device.index];
+		if (s->state == SW_SLOT_BUSY || s->program || c->state != SW_CARD_OK)
+			return false;
+		sleeps = sleeps || c->now.sleeps;
+	}
+	return sleeps;
+}
+
+/* Asks for a reading that begins after now. */
+static void look_again(struct sw_daemon *d)
+{
+	struct sw_gpus *g = d->slot.gpus;
+
+	/* Nothing was to be heard of them until now. */
+	if (g->idle >= SW_GPUS_IDLE)
+		g->heard_us = d->clock->mono_us();
+	g->idle = 0;
+	sw_card_poll_now(g->poll);
+}
+
+bool sw_gpus_is_fresh(struct sw_daemon *d, const struct sw_slot *s)
+{
+	struct sw_gpus *g = d->slot.gpus;
+
+	if (sw_gpus_card(d, s) == NULL)
+		return true;
+	if (g->idle >= SW_GPUS_IDLE) {
+		g->wanted_us = d->clock->mono_us();
+		look_again(d);
+	}
+	return g->begun_us > g->wanted_us;
+}
+
 bool sw_gpus_on_reading(struct sw_daemon *d)
 {
 	struct sw_gpus *g = d->slot.gpus;
@@ -201,7 +246,11 @@ bool sw_gpus_on_reading(struct sw_daemon *d)
 	    sw_card_poll_take(g->poll, 0, &g->view, &g->begun_us, &err) != SW_OK)
 		return false;
 	g->heard_us = d->clock->mono_us();
-	return sw_gpus_judge(d);
+	const bool judged = sw_gpus_judge(d);
+	g->idle = is_idle(d) ? g->idle + 1 : 0;
+	if (g->idle >= SW_GPUS_IDLE)
+		sw_card_poll_rest(g->poll);
+	return judged;
 }
 
 void sw_gpus_tick(struct sw_daemon *d, int64_t now_us)
@@ -209,7 +258,7 @@ void sw_gpus_tick(struct sw_daemon *d, int64_t now_us)
 	struct sw_gpus *g = d->slot.gpus;
 	char why[80];
 
-	if (g == NULL || g->poll == NULL)
+	if (g == NULL || g->poll == NULL || g->idle >= SW_GPUS_IDLE)
 		return;
 	/* The next reading begins every_ms after the last one, and may take limit_ms. */
 	if (now_us - g->heard_us < (g->every_ms + g->limit_ms) * 1000)
@@ -277,7 +326,7 @@ void sw_gpus_worker_ended(struct sw_daemon *d, const struct sw_slot *s, int64_t 
 		return;
 	sw_card_worker_ended(c, session, d->clock->mono_us());
 	/* Its trials wait for this look (sw_gpus_looked_at()): not for the next one in turn. */
-	sw_card_poll_now(d->slot.gpus->poll);
+	look_again(d);
 }
 
 bool sw_gpus_looked_at(struct sw_daemon *d, const struct sw_slot *s, int64_t since_us, bool *failed)

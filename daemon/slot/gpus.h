@@ -19,6 +19,7 @@ struct sw_slot;
 #define SW_GPUS_EVERY_MS 2000  /* between two readings */
 #define SW_GPUS_LIMIT_MS 10000 /* a reading that takes longer hangs */
 #define SW_GPUS_FIRST_MS 30000 /* the first one, which starts the driver */
+#define SW_GPUS_IDLE     2     /* between these two a trial that waited for the first begins */
 #define SW_GPUS_FREE_MS  30000 /* for the memory of a worker that ended to come back */
 
 struct sw_gpus {
@@ -27,7 +28,9 @@ struct sw_gpus {
 	bool hidden;               /* see struct sw_card_ours */
 	int64_t every_ms, limit_ms, first_ms, free_ms;
 	int64_t begun_us, heard_us; /* of the last reading */
-	struct sw_nvml_view view;   /* the last reading */
+	int64_t wanted_us;          /* a trial may begin by a reading that began later */
+	unsigned idle; /* readings in a row with nothing to look for; SW_GPUS_IDLE: no more */
+	struct sw_nvml_view view; /* the last reading */
 	struct sw_card card[SW_NVML_CARDS];
 };
 
@@ -57,6 +60,11 @@ int sw_gpus_link(const struct sw_daemon *d, const struct sw_slot *a, const struc
 bool sw_gpus_may_start(struct sw_daemon *d, const struct sw_slot *s, const char **why);
 /* May a new trial be begun there? */
 bool sw_gpus_may_begin(struct sw_daemon *d, const struct sw_slot *s, const char **why);
+
+/* Does the last reading say what is so now? A laptop's GPU is powered down while nobody has it
+ * open, so nothing is read there while no trial runs or waits: false, and d->slot.due comes with
+ * the reading that was asked for. */
+bool sw_gpus_is_fresh(struct sw_daemon *d, const struct sw_slot *s);
 
 /* Is its card lost, by the last reading? */
 bool sw_gpus_lost(struct sw_daemon *d, const struct sw_slot *s);

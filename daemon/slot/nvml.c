@@ -4,7 +4,9 @@
 #include "daemon/slot/nvml_abi.h"
 #include "daemon/slot/xid.h"
 #include <assert.h>
+#include <ctype.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,14 +89,22 @@ sw_status sw_nvml_open(struct sw_nvml **out, struct sw_err *err)
 	return rc;
 }
 
+void sw_nvml_rest(struct sw_nvml *m)
+{
+	if (m->events != NULL && m->call.unwatch != NULL)
+		(void)m->call.unwatch(m->events);
+	if (m->call.shutdown != NULL && !m->rests)
+		(void)m->call.shutdown();
+	m->events = NULL;
+	m->watched = false;
+	m->rests = true;
+}
+
 void sw_nvml_close(struct sw_nvml *m)
 {
 	if (m == NULL)
 		return;
-	if (m->events != NULL && m->call.unwatch != NULL)
-		(void)m->call.unwatch(m->events);
-	if (m->call.shutdown != NULL)
-		(void)m->call.shutdown();
+	sw_nvml_rest(m);
 	(void)dlclose(m->library);
 	free(m);
 }
@@ -175,6 +185,24 @@ static void read_procs(struct sw_nvml *m, struct device *device, struct sw_nvml_
 }
 
 /* --- one card --- */
+
+bool sw_nvml_may_sleep(const char *root, const char *bus)
+{
+	char path[PATH_MAX], word[8] = "";
+	FILE *f;
+
+	/* NVML's domain has eight digits, the kernel's four, and the kernel's letters are small. */
+	int n = snprintf(path, sizeof path, "%s/sys/bus/pci/devices/", root);
+	for (const char *c = strlen(bus) > 4 ? bus + 4 : ""; *c != '\0'; c++)
+		path[n++] = (char)tolower((unsigned char)*c);
+	(void)snprintf(path + n, sizeof path - (size_t)n, "/power/control");
+	f = fopen(path, "re");
+	if (f == NULL)
+		return false;
+	const bool is_auto = fgets(word, sizeof word, f) != NULL && strncmp(word, "auto", 4) == 0;
+	(void)fclose(f);
+	return is_auto;
+}
 
 static bool has_failed(const struct sw_nvml *m, struct sw_nvml_card *c, int code)
 {
@@ -267,6 +295,7 @@ static void read_card(struct sw_nvml *m, unsigned index, struct sw_nvml_card *c)
 		c->name[0] = '\0';
 	if (HAS_ANSWERED(m->call.pci, device, &pci))
 		(void)snprintf(c->bus, sizeof c->bus, "%.31s", pci.bus_id);
+	c->sleeps = sw_nvml_may_sleep("", c->bus);
 	if (HAS_ANSWERED(m->call.capability, device, &major, &minor))
 		c->capability = major * 10 + minor;
 	c->divided = is_divided(m, device);
@@ -438,8 +467,10 @@ void sw_nvml_read(struct sw_nvml *m, struct sw_nvml_view *out)
 
 	assert(m != NULL);
 	out->n = 0;
+	if (m->rests)
+		m->rests = m->call.init() != NVML_SUCCESS;
 	/* An empty list: each card counts as missing (judge_card()). */
-	if (m->call.count(&n) != NVML_SUCCESS)
+	if (m->rests || m->call.count(&n) != NVML_SUCCESS)
 		return;
 	out->n = n < SW_NVML_CARDS ? n : SW_NVML_CARDS;
 	for (size_t i = 0; i < m->part_n; i++)

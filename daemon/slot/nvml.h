@@ -60,6 +60,7 @@ struct sw_nvml_card {
 	int64_t ecc;       /* uncorrected errors since then */
 	unsigned need;     /* what the driver says has to be done (enum sw_gpu_need); 0: nothing */
 	bool throttled;    /* by heat, in hardware */
+	bool sleeps;       /* the kernel may power it down while nobody has it open (a laptop's) */
 	bool unlisted;     /* a list of processes is not to be had: a virtual GPU, WSL */
 	size_t proc_n;
 	struct sw_nvml_proc proc[SW_NVML_PROCS];
@@ -85,6 +86,12 @@ SW_NODISCARD sw_status sw_nvml_open(struct sw_nvml **out, struct sw_err *err);
 void sw_nvml_keep_xid(struct sw_nvml_card *card, unsigned xid);
 /* Every GPU as it is now. */
 void sw_nvml_read(struct sw_nvml *nvml, struct sw_nvml_view *out);
+/* Lets go of the GPUs until the next reading: while their files are open, here or elsewhere, the
+ * driver counts them as used (nv_start_device() of its open modules), and none is powered down. */
+void sw_nvml_rest(struct sw_nvml *nvml);
+/* Is a GPU's power management left to the kernel? bus: as NVML says it. root: "", or where / is for
+ * a test. */
+bool sw_nvml_may_sleep(const char *root, const char *bus);
 void sw_nvml_close(struct sw_nvml *nvml); /* NULL is allowed */
 
 #endif

@@ -150,7 +150,7 @@ struct sw_nvml {
 	struct device *gpus[SW_NVML_CARDS]; /* as last had; NULL: never */
 	struct part parts[SW_NVML_CARDS];
 	size_t part_n, parts_at; /* their place in a view, the same for ever */
-	bool watched, linked;
+	bool watched, linked, rests;
 	uint8_t link[SW_NVML_CARDS][SW_NVML_CARDS];
 	struct event_set *events; /* NULL: it tells of none */
 };

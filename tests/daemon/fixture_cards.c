@@ -13,7 +13,7 @@
 struct sw_card_poll {
 	const struct sw_clock *clock;
 	int64_t every_us, begun_us;
-	bool asked, fresh;
+	bool asked, fresh, rests;
 	void (*wake)(void *user);
 	void *user;
 };
@@ -21,10 +21,11 @@ struct sw_card_poll {
 static struct sw_card_poll *poll; /* NULL: nobody reads */
 static struct sw_nvml_view view;
 static bool silent; /* NVML hangs */
+static bool sleeps; /* it is a laptop */
 
 void fixture_cards_init(void)
 {
-	silent = false;
+	silent = sleeps = false;
 	poll = NULL;
 	view = (struct sw_nvml_view){.n = CARDS};
 	for (size_t i = 0; i < CARDS; i++)
@@ -64,6 +65,7 @@ void fixture_card_is(size_t i, const char *what)
 	} else if (strcmp(what, "small") == 0) {
 		c->total = c->free = (int64_t)2 << 30;
 	}
+	c->sleeps = sleeps = sleeps || strcmp(what, "sleeps") == 0;
 	if (poll != NULL)
 		poll->asked = true;
 }
@@ -78,7 +80,7 @@ static void read_cards(void)
 
 bool fixture_cards_turn(void)
 {
-	if (poll == NULL || silent ||
+	if (poll == NULL || silent || poll->rests ||
 	    (!poll->asked && fixture_time.now_us - poll->begun_us < poll->every_us))
 		return false;
 	read_cards();
@@ -124,5 +126,11 @@ sw_status sw_card_poll_take(struct sw_card_poll *p, int64_t limit_ms, struct sw_
 void sw_card_poll_now(struct sw_card_poll *p)
 {
 	p->asked = true;
+	p->rests = false;
 	fixture_moved = true;
+}
+
+void sw_card_poll_rest(struct sw_card_poll *p)
+{
+	p->rests = true;
 }

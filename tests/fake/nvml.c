@@ -53,11 +53,13 @@ int nvmlInit_v2(void)
 	struct state s;
 
 	fake_now(&s);
+	fake_up = s.init == 0;
 	return s.init;
 }
 
 int nvmlShutdown(void)
 {
+	fake_up = false;
 	return 0;
 }
 
@@ -75,7 +77,7 @@ int nvmlDeviceGetCount_v2(unsigned *out)
 
 	fake_now(&s);
 	*out = s.n;
-	return 0;
+	return fake_up ? 0 : 1;
 }
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **out)

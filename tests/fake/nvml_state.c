@@ -88,6 +88,8 @@ static void read_state(struct state *s)
 	(void)fclose(f);
 }
 
+bool fake_up;
+
 void fake_now(struct state *s)
 {
 	for (read_state(s); s->hang; read_state(s)) {
@@ -102,6 +104,8 @@ int fake_card_of(struct state *s, void *device, struct card **out)
 	const size_t i = (size_t)device - 1, part = (size_t)device - PART;
 
 	fake_now(s);
+	if (!fake_up)
+		return 1; /* uninitialized */
 	if (i >= PART - 1 && part < s->part_n) {
 		*out = &s->part[part];
 		return 0;

@@ -49,11 +49,13 @@ struct state {
 	struct proc proc[PROCS];
 };
 
+extern bool fake_up; /* nvmlInit has worked, and nvmlShutdown has not been called since */
+
 /* The state now; returns once no line says "hang". A file that cannot be read: init is 9. */
 void fake_now(struct state *s);
 
-/* Handles are numbers from 1, of parts from PART. Fills s, and has the card or part of one in *out,
- * inside s; else returns the code why not. */
+/* Handles are numbers from 1, of parts from PART. Fills s, and, while it is up, has the card or
+ * part of one in *out, inside s; else returns the code why not. */
 int fake_card_of(struct state *s, void *device, struct card **out);
 
 #endif

@@ -327,7 +327,7 @@ static bool feed_slot(struct sw_daemon *d, struct sw_slot *s)
 	struct sw_running *live = pick_sweep(d, s);
 
 	/* No sweep has work for it, or it is reserved for one. */
-	if (live == NULL)
+	if (live == NULL || !sw_gpus_is_fresh(d, s))
 		return false;
 	/* Read before the hand-out: afterwards another trial is the next one. */
 	const struct sw_room_need need = sw_need_of_next(live);

@@ -3,7 +3,9 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "daemon/slot/card_poll.h"
+#include "tests/folder.h"
 #include "tests/run.h"
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,6 +241,56 @@ TEST(nvml_tells_each_error_once_to_the_card_and_the_parts_that_it_is_of)
 	ck_assert_uint_eq(v->card[1].xid[1], 45);
 }
 
+TEST(nvml_at_rest_has_no_gpu_open_and_reads_again)
+{
+	read_nvml("card uuid=GPU-a total=9 used=1\ncard uuid=GPU-b total=9 used=1 island=1\n");
+	sw_nvml_rest(m);
+	sw_nvml_rest(m); /* as often as one likes */
+	void *library = dlopen(SW_TEST_NVML, RTLD_NOW);
+	ck_assert_ptr_nonnull(library);
+	int (*count)(unsigned *);
+	*(void **)&count = dlsym(library, "nvmlDeviceGetCount_v2");
+	ck_assert_int_eq(count(&(unsigned){0}), 1); /* it is not initialised */
+	ck_assert_int_eq(dlclose(library), 0);
+	read_nvml("card uuid=GPU-a total=9 used=2\ncard uuid=GPU-b total=9 used=1\nxid card=1 "
+		  "xid=13\n");
+	ck_assert_uint_eq(v->n, 2);
+	ck_assert_int_eq(v->card[0].used, 2 * MIB);
+	ck_assert_uint_eq(v->card[1].xid_n, 1); /* errors are told of again */
+	sw_nvml_rest(m);
+	read_nvml("init code=18\ncard uuid=GPU-a total=9 used=1\n"); /* another driver meanwhile */
+	ck_assert_uint_eq(v->n, 0);
+	read_nvml("card uuid=GPU-a total=9 used=3\n");
+	ck_assert_int_eq(v->card[0].used, 3 * MIB);
+	sw_nvml_rest(m); /* is closed in the end all the same */
+}
+
+static const struct {
+	const char *bus, *file, *control;
+	bool sleeps;
+} buses[] = {
+	{"00000000:0A:00.0", "0000:0a:00.0", "auto", true},
+	{"00000000:0A:00.0", "0000:0a:00.0", "on", false},
+	{"00000000:0A:00.0", "0000:0b:00.0", "auto", false},
+};
+
+TEST_ROWS(card_whose_power_is_the_kernel_s_affair_may_sleep, buses)
+{
+	char root[64], command[512];
+
+	(void)snprintf(root, sizeof root, "%s/sweepd-root-XXXXXX", folder_of_tests());
+	ck_assert_ptr_nonnull(mkdtemp(root));
+	(void)snprintf(command, sizeof command,
+		       "cd %s && mkdir -p d/%s/power sys/bus/pci && ln -s ../../../d "
+		       "sys/bus/pci/devices && "
+		       "echo %s > d/%s/power/control",
+		       root, buses[_i].file, buses[_i].control, buses[_i].file);
+	ck_assert_int_eq(system(command), 0);
+	ck_assert_int_eq(sw_nvml_may_sleep(root, buses[_i].bus), buses[_i].sleeps);
+	(void)snprintf(command, sizeof command, "rm -r %s", root);
+	ck_assert_int_eq(system(command), 0);
+}
+
 static int woken;
 
 static void on_wake(void *user)
@@ -276,6 +328,7 @@ TEST(poll_reads_again_and_again_and_at_once_when_asked)
 	ck_assert_int_eq(v->card[0].used, 5 * MIB);
 	ck_assert_uint_eq(v->card[0].xid_n, 2);
 	const int64_t asked_us = sw_clock_mono_us();
+	sw_card_poll_rest(p);
 	say("");
 	sw_card_poll_now(p); /* else an hour would pass */
 	ck_assert_int_eq(sw_card_poll_take(p, 60000, v, &begun_us, &err), SW_OK);
