@@ -18,6 +18,7 @@
 #define PATIENCE_US ((int64_t)500000)   /* for a program that knows that it ends, and its helpers */
 #define TOLD_US     ((int64_t)2000000)  /* until all processes of a job are told to end */
 #define RANKS_US    ((int64_t)10000000) /* for ranks whose first has ended well */
+#define MEETINGS    3 /* after so many the port is one that the program itself takes */
 
 /* A limit of `run`: "ended: <what> 5 <unit>", and the trial FAILED with the cause. */
 static const struct limit {
@@ -34,7 +35,8 @@ struct trial {
 	int64_t started_us;          /* the attempt, not this run of the program */
 	int64_t counted_us;          /* when its processes were counted */
 	const struct limit *overdue; /* of `run`, which ends it; NULL: none */
-	bool leaves; /* it was ended because its worker is to end: it goes on later */
+	bool leaves;       /* it was ended because its worker is to end: it goes on later */
+	unsigned meetings; /* runs that ended before the ranks had met */
 };
 
 /* --- one run of it --- */
@@ -196,6 +198,21 @@ static bool tries_less(struct trial *t)
 	return true;
 }
 
+/* Did another process take the port before rank 0 listened there? It may between the choice and
+ * that, in some milliseconds; a script that has reported has met. */
+static bool meets_again(struct trial *t)
+{
+	const struct sw_reports *r = &t->reports;
+
+	if (!t->asked.going || t->overdue || !ended_badly(&t->ranks) || !t->asked.job->ranks ||
+	    r->step > t->asked.folder.step || !sw_words_taken(&t->ranks.v[0].words) ||
+	    ++t->meetings == MEETINGS)
+		return false;
+	sw_session_log(t->asked.session,
+		       "MASTER_PORT was taken before rank 0 listened there: all ranks start again");
+	return true;
+}
+
 /* --- from job to finish --- */
 
 /* Ends the trial of a program that ended badly: of several ranks that which is blamed says why. */
@@ -327,7 +344,9 @@ void sw_exec_job(const struct sw_site *site, struct sw_session *s, const struct 
 			/* the next run repeats the steps since its checkpoint: each is reported
 			 * once */
 			t->reports.repeat_to = t->reports.told;
-			again = (t->reports.saving ? goes_on(t) : !t->leaves && tries_less(t)) &&
+			again = (t->reports.saving
+					 ? goes_on(t)
+					 : !t->leaves && (tries_less(t) || meets_again(t))) &&
 				!t->overdue && !t->leaves;
 		}
 	/* Before the end is told: the last answer may be another end. */

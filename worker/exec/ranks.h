@@ -43,7 +43,8 @@ SW_NODISCARD sw_status sw_ranks_init(struct sw_ranks *r, size_t world, const cha
 void sw_ranks_fini(struct sw_ranks *r);
 
 /* Sets the variables above for rank 0, at a free port of this machine. Another process may take the
- * port before rank 0 does: then rank 0 fails. SW_IO: no port is free. */
+ * port before rank 0 does: then rank 0 fails, and exec.c starts all again. SW_IO: no port is
+ * free. */
 SW_NODISCARD sw_status sw_ranks_meet(struct sw_environment *e, size_t world, struct sw_err *err);
 /* Then for another one. */
 void sw_ranks_number(struct sw_environment *e, size_t rank);

@@ -32,6 +32,12 @@ static void copy_plain(char to[SW_WORDS_MAX], const char *line)
 	sw_text_plain(to);
 }
 
+/* As Python, PyTorch and the C library say it. */
+static bool is_in_use(const char *line)
+{
+	return strcasestr(line, "address already in use") || strstr(line, "EADDRINUSE");
+}
+
 /* Does it say only that another process failed, which has said why (torchrun, accelerate)? */
 static bool is_of_child(const struct sw_words *w, const char *line)
 {
@@ -47,6 +53,7 @@ static void take_raised(struct sw_words *w, const char *line)
 		return;
 	/* An exception raised "from" one of memory is one of memory, whatever it says itself. */
 	w->oom = sw_oom_said(line) || (w->caused && w->oom);
+	w->taken = is_in_use(line) || (w->caused && w->taken);
 	w->caused = false;
 	memcpy(w->raised, w->last, sizeof w->raised);
 }
@@ -63,6 +70,7 @@ void sw_words_take(struct sw_words *w, const char *line)
 		return;
 	copy_plain(w->last, text);
 	w->last_oom = sw_oom_ends(w->last);
+	w->last_taken = is_in_use(line);
 	w->after++;
 	if (strstr(line, TRACEBACK) != NULL)
 		w->traced = true;
@@ -81,6 +89,11 @@ static bool has_raised(const struct sw_words *w)
 bool sw_words_oom(const struct sw_words *w)
 {
 	return has_raised(w) ? w->oom : w->last_oom;
+}
+
+bool sw_words_taken(const struct sw_words *w)
+{
+	return has_raised(w) ? w->taken : w->last_taken;
 }
 
 const char *sw_words_say(const struct sw_words *w)

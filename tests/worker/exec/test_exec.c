@@ -491,6 +491,54 @@ TEST(exec_halves_nothing_on_a_part_of_a_gpu)
 	more = NULL;
 }
 
+#define IN_USE "OSError: [Errno 98] Address already in use"
+#define RANKS  ",\"ranks\":2"
+
+/* Rank 0 fails as often, and says so; first: it reports before that. */
+static const struct {
+	int times;
+	const char *says, *first, *ranks, *begun, *cause;
+} meetings[] = {
+	{1, IN_USE, "", RANKS, "00", ""},
+	{2, IN_USE, "", RANKS, "000", ""},
+	{9, IN_USE, "", RANKS, "000", "exit:1: " IN_USE},
+	{1, IN_USE, "say '{\"loss\":1}'; ", RANKS, "0", "exit:1: " IN_USE},
+	{1, IN_USE, "", NULL, "0", "exit:1: " IN_USE},
+	{1, "no room", "", RANKS, "0", "exit:1: no room"},
+};
+
+static void met(void)
+{
+	const char *cause = meetings[row].cause;
+
+	give();
+	if (*meetings[row].first || !*cause)
+		take(1, 1, false, "continue");
+	told(*cause ? "FAILED" : "COMPLETED", cause);
+	no_more();
+	holds("begun", meetings[row].begun);
+	if ((strstr(d.logs, "MASTER_PORT was taken before rank 0 listened there") != NULL) !=
+	    (strlen(meetings[row].begun) > 1))
+		problem("log", d.logs);
+}
+
+TEST_ROWS(exec_starts_ranks_again_whose_port_was_taken_before_they_met, meetings)
+{
+	char text[400];
+
+	row = _i;
+	more = meetings[_i].ranks;
+	snprintf(text, sizeof text,
+		 "[ ${RANK:-0} = 0 ] || { exec 3>&-; while :; do sleep 1000 & wait; done; }\n"
+		 "printf 0 >> begun; %s[ $(wc -c < begun) -gt %d ] && { say '{\"loss\":1}'; exit; "
+		 "}\n"
+		 "echo '%s' >&2; exit 1",
+		 meetings[_i].first, meetings[_i].times, meetings[_i].says);
+	script = text;
+	run_jobs(met);
+	more = NULL;
+}
+
 static const struct {
 	const char *name, *reply; /* to the tell, after the request's id */
 	const char *stays;        /* the folder, and so it is logged; NULL: it goes */

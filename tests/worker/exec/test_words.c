@@ -87,6 +87,38 @@ TEST_ROWS(words_say_whether_memory_ran_out, ooms)
 	ck_assert_int_eq(sw_words_oom(&w), ooms[_i].oom);
 }
 
+#define IN_USE "OSError: [Errno 98] Address already in use"
+#define STORE                                                                                      \
+	"torch.distributed.DistNetworkError: The server socket has failed to listen on any local " \
+	"network address. port: 29500, useIpv6: false, code: -98, name: EADDRINUSE, message: "     \
+	"address already in use"
+
+static const struct {
+	const char *lines[8];
+	bool taken;
+} takens[] = {
+	{{NULL}, false},
+	{{"W: the server socket has failed to bind (errno: 98 - Address already in use)", "bye"},
+	 false},
+	{{TRACE, IN_USE}, true},
+	{{TRACE, IN_USE, "wandb: bye"}, true},
+	{{"[rank0]: Traceback (most recent call last):", "[rank0]:   File \"t.py\"",
+	  "[rank0]: " STORE},
+	 true},
+	{{TRACE, IN_USE, "During handling", TRACE, "KeyError: 'b'"}, false},
+	{{TRACE, IN_USE, FROM, TRACE, "RuntimeError: no store"}, true},
+	{{"bind: Address already in use"}, true},
+};
+
+TEST_ROWS(words_say_whether_an_address_was_in_use, takens)
+{
+	struct sw_words w = {.after = 0};
+
+	for (size_t i = 0; i < 8 && takens[_i].lines[i]; i++)
+		sw_words_take(&w, takens[_i].lines[i]);
+	ck_assert_int_eq(sw_words_taken(&w), takens[_i].taken);
+}
+
 TEST(words_of_an_exception_long_ago_are_forgotten)
 {
 	static const char *const lines[] = {TRACE, "KeyError: 'caught'"};
