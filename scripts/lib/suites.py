@@ -21,7 +21,7 @@ E2E = {
     "daemon/api": "fairness journal metrics plot progress result_schemas",
     "daemon/net": "found rpc socket_safety",
     "daemon/pilot": "pilots pilots_options",
-    "daemon/plan": "parallel_spec search search_from space",
+    "daemon/plan": "parallel_spec search space",
     "daemon/slot": "gpu_auto gpu_gangs gpu_lanes gpu_out gpus worker",
     "daemon/sweep": "delete edit first_failures pruners suggest",
     "daemon/verify": "replay replay_altered simulate",

@@ -175,6 +175,34 @@ static void show_counts(struct fixture_text *t, const cJSON *r)
 		fixture_say(t, " (%s)", text_of(r, "cause"));
 }
 
+static void show_front(struct fixture_text *t, const cJSON *v)
+{
+	const cJSON *front = cJSON_GetObjectItemCaseSensitive(v, "pareto");
+
+	if (cJSON_IsObject(front))
+		fixture_say(t, ", %lld on the front", number_of(front, "trials"));
+}
+
+static void show_best(struct fixture_text *t, const cJSON *r)
+{
+	if (cJSON_GetObjectItemCaseSensitive(r, "trials")->child == NULL)
+		fixture_say(t, "none");
+	show_rows(t, r);
+	show_front(t, r);
+}
+
+static void show_list(struct fixture_text *t, const cJSON *r)
+{
+	const cJSON *sweeps = cJSON_GetObjectItemCaseSensitive(r, "sweeps"), *v;
+
+	cJSON_ArrayForEach (v, sweeps) {
+		fixture_say(t, "%s%lld ", v != sweeps->child ? "; " : "", number_of(v, "sweep"));
+		show_counts(t, v);
+		show_front(t, v);
+	}
+	fixture_say(t, "; %lld older", number_of(r, "older"));
+}
+
 static void show_submit(struct fixture_text *t, const cJSON *r)
 {
 	fixture_say(t, "sweep %lld", number_of(r, "sweep"));
@@ -272,6 +300,8 @@ static const struct {
 	{"trial.retry", show_trial_state},
 	{"trial.cancel", show_trial_state},
 	{"sweep.get", show_counts},
+	{"sweep.best", show_best},
+	{"sweep.list", show_list},
 	{"device.list", show_devices},
 	{"daemon.stats", show_stats},
 	{"sweep.submit", show_submit},

@@ -10,7 +10,6 @@ import pytest
 
 from harness import CONFLICT, NOT_FOUND, driven, slow, sweep_command, trained, wait_until
 from replays import database, refused, replay
-from search_model import loss, run_out, searched
 from test_python import user  # noqa: F401
 
 # Sweeps, and moments of kill -9 among their deletions: SWEEPD_DELETE=1000,50 is the full size.
@@ -184,28 +183,6 @@ def test_full_disk_is_no_bar_to_a_deletion(daemon, tmp_path):
         if daemon.process:
             daemon.kill9()
         subprocess.run(["umount", "-l", daemon.state], check=True)
-
-
-def test_what_others_took_from_it_goes_on(daemon):
-    """warm_start and refine copy what they need: their replays, and further trials, are as before."""
-    client = daemon.client()
-    old = client.submit(searched("tpe", run_cap=12))
-    run_out(client, old, loss)
-    warm = client.submit(searched("bayes", run_cap=9, warm_start=[old]))
-    fine = client.submit({"name": "fine", "seed": 1, "refine": {"of": old, "top": 3}, "run_cap": 5})
-    held = client.ask(warm, 4)
-    run_out(client, fine, loss)
-    client.call("sweep.delete", sweep=old)
-    for handed in held:
-        client.tell(warm, handed, metrics={"loss": loss(handed["params"])})
-    client = daemon.again()
-    run_out(client, warm, loss)
-    status, lines, _ = replay(daemon.state)
-    assert status == 0 and [line.split(":")[0] for line in lines] == ["sweep 2", "sweep 3"]
-    assert all(line.endswith("all as stored") for line in lines)
-    for more in ({"warm_start": [old]}, {"refine": {"of": old}, "parameters": None, "method": None}):
-        assert client.refused("sweep.submit", spec={key: value for key, value in {**searched("bayes"), **more}.items()
-                                                    if value is not None}).message == "no sweep 1"
 
 
 @pytest.mark.slots("cpu:1")

@@ -94,21 +94,6 @@ def test_check_that_complains_at_length_is_heard(start, tmp_path):
     assert "heard" in str(daemon.client().refused("sweep.validate", spec=trained()))
 
 
-def test_sweep_list_comes_in_pages(client):
-    for _ in range(7):
-        client.submit(driven())
-    first = client.call("sweep.list", limit=3)
-    assert [s["sweep"] for s in first["sweeps"]] == [7, 6, 5]
-    second = client.call("sweep.list", limit=3, after=first["next"])
-    third = client.call("sweep.list", limit=3, after=second["next"])
-    assert [s["sweep"] for s in second["sweeps"] + third["sweeps"]] == [4, 3, 2, 1]
-    assert third["next"] is None
-    assert [page["older"] for page in (first, second, third)] == [4, 1, 0]
-    client.call("sweep.cancel", sweep=2)
-    assert [s["sweep"] for s in client.call("sweep.list", state="CANCELLED")["sweeps"]] == [2]
-    assert client.call("sweep.list", state="RUNNING", limit=4)["older"] == 2  # 2 is none of them
-
-
 # --- memory and time of connections ---
 
 def peak_mib(daemon):

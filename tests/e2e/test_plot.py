@@ -6,14 +6,10 @@ import os
 import unicodedata
 import xml.etree.ElementTree as tree
 
-import pytest
-
-from harness import INVALID_PARAMS, NOT_FOUND, cramped_command, driven, sweep_command
+from harness import cramped_command, driven, sweep_command
 from programs import own
 from search_model import searched
 from test_python import user  # noqa: F401
-
-from sweepd import SweepdError
 
 PLOTS = ("history", "curves", "slice", "contour", "parallel", "importance", "edf", "expected", "saved", "timeline")
 ASHA = {"type": "asha", "grace_period": 1, "max_t": 9, "reduction_factor": 3}
@@ -144,30 +140,6 @@ def test_timeline_has_the_runs_of_the_trials_that_the_filter_leaves(start, tmp_p
     failed = {row["trial"] for row in client.trials(sweep, state="FAILED")}
     panel, = client.call("sweep.plot", sweep=sweep, plot="timeline", state="FAILED")["panels"]
     assert failed and {t for s in panel["series"] for t in s["trial"]} == failed
-
-
-def test_what_cannot_be_drawn_is_refused(user):  # noqa: F811
-    sweep = run(user, n=2)
-    for code, line, asked in (
-            (INVALID_PARAMS, "no plot is called \"pie\": there are history", {"plot": "pie"}),
-            (INVALID_PARAMS, "several metrics", {"plot": "pareto"}),
-            (INVALID_PARAMS, "history plot takes no parameters", {"params": ["lr"]}),
-            (INVALID_PARAMS, "no parameter \"nothing\"", {"plot": "slice", "params": ["nothing"]}),
-            (INVALID_PARAMS, "at most 2 parameters", {"plot": "contour", "params": ["lr", "opt", "layers"]}),
-            (INVALID_PARAMS, "the slice plot is of at most 1 sweep", {"plot": "slice", "with": [sweep]}),
-            (INVALID_PARAMS, "numbers of sweeps", {"with": ["1"]}),
-            (NOT_FOUND, "no sweep 99", {"with": [99]})):
-        with pytest.raises(SweepdError, match=line) as refused:
-            user.call("sweep.plot", {"sweep": sweep, **asked})
-        assert refused.value.code == code
-    user.delete(sweep)
-    with pytest.raises(SweepdError) as refused:
-        user.call("sweep.plot", sweep=sweep)
-    assert refused.value.code == NOT_FOUND
-    unmeasured = user.submit({k: v for k, v in driven(run_cap=1).items() if k != "metric"})
-    with pytest.raises(SweepdError, match="names no metric"):
-        user.call("sweep.plot", sweep=unmeasured)
-    assert user.call("sweep.plot", sweep=unmeasured, plot="timeline")["panels"]
 
 
 MARKUP = "</text><script>alert(1)</script>&\"'"  # a spec refuses control characters in names, but not in values

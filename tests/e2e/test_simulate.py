@@ -6,7 +6,7 @@ import sqlite3
 
 import pytest
 
-from harness import CONFLICT, INVALID_PARAMS, NOT_FOUND, asha, driven, sweep_command
+from harness import asha, driven, sweep_command
 
 # Four trials of four steps, to minimise; the last one ends well and begins badly.
 HAND = [[4, 3, 2, 1], [5, 5, 5, 5], [1, 0.9, 0.8, 0.7], [3, 2.5, 2, 0.1]]
@@ -119,33 +119,6 @@ def test_curve_runs_through_lost_and_resumed_attempts(daemon):
     client.tell(sweep, again[0])
     got = simulate(client, sweep, NOBODY)
     assert (got["recorded"], got["resource"], got["workers"]) == (3, 3, 1)
-
-
-def test_what_cannot_be_said_is_refused_with_one_line(client):
-    running = client.submit(driven())
-    client.ask(running)
-    assert "once it has ended" in client.refused("sweep.simulate", sweep=running,
-                                                early_terminate=HALVING).message
-    empty = client.submit(driven())
-    client.call("sweep.cancel", sweep=empty)
-    error = client.refused("sweep.simulate", sweep=empty, early_terminate=HALVING)
-    assert error.code == CONFLICT and "ever ran" in error.message
-    assert client.refused("sweep.simulate", sweep=99, early_terminate=HALVING).code == NOT_FOUND
-    several = client.submit(driven(metric=None, run_cap=1, metrics=[{"name": "a"}, {"name": "b"}]))
-    client.tell(several, client.ask(several)[0], metrics={"a": 1, "b": 2})
-    error = client.refused("sweep.simulate", sweep=several, early_terminate=HALVING)
-    assert error.code == CONFLICT and "2 metrics" in error.message
-    done = record(client, HAND)
-    for pruner, pointer in (({}, "/early_terminate/type"),
-                            ({**HALVING, "max_t": 0}, "/early_terminate/max_t"),
-                            ({**HALVING, "rungs": 3}, "/early_terminate/rungs"),
-                            ({"type": "pbt", "perturbation_interval": 2}, "/early_terminate/type")):
-        error = client.refused("sweep.simulate", sweep=done, early_terminate=pruner)
-        assert (error.code, error.pointer) == (INVALID_PARAMS, pointer), pruner
-    for workers in (0, -1, 1.5):
-        error = client.refused("sweep.simulate", sweep=done, early_terminate=HALVING,
-                               workers=workers)
-        assert (error.code, error.pointer) == (INVALID_PARAMS, "/workers")
 
 
 def test_command_prints_what_would_have_been(daemon, tmp_path):

@@ -129,7 +129,7 @@ static const struct story stories[] = {
 	  "time 61", "",
 	  "b get", "RUNNING: 1 COMPLETED (no client has asked for 2 min)",
 	  "b call sweep.list {}",
-	  "{\"sweeps\":[{\"sweep\":1,\"name\":\"sweep\",\"state\":\"RUNNING\",\"cause\":\"no client has asked for 2 min\",\"method\":\"random\",\"metric\":\"loss\",\"goal\":\"minimize\",\"tags\":[],\"note\":null,\"counts\":{\"PENDING\":0,\"RUNNING\":0,\"PAUSED\":0,\"COMPLETED\":1,\"PRUNED\":0,\"FAILED\":0,\"INFEASIBLE\":0,\"CANCELLED\":0},\"run_cap\":3,\"best\":{...",
+	  "1 RUNNING: 1 COMPLETED (no client has asked for 2 min); 0 older",
 	  "a ask", "2.1",
 	  "time 200", "",
 	  "b get",
