@@ -8,51 +8,33 @@
 #include <stdio.h>
 #include <string.h>
 
-#define RECORD                                                                                     \
-	"\"checkpoint_stop\":true,\"checkpoint_best\":true,\"checkpoint_record\":true,\"record\":" \
-	"-0.1,"
-#define PARAMS "{\"lr\":0.1}"
+#define PARAMS  "{\"lr\":0.1}"
+#define TRAINER "{\"epochs\":11}"
 
 /* Every field has a value of its own. */
-#define FULL                                                                                       \
+#define JOB(trainer, more)                                                                         \
 	"{\"sweep\":1,\"trial\":2,\"attempt\":3,\"seed\":9007199254740991,\"data_seed\":5,"        \
-	"\"data_sum\":4,"                                                                          \
-	"\"params\":" PARAMS ",\"resume_step\":6,\"parent\":7,\"checkpoint\":\"/c/7-6.ckpt\","     \
-	"\"until\":8,\"checkpoint_every\":9,\"checkpoint_s\":10,\"checkpoint_end\":true," RECORD   \
-	"\"checkpoint_dir\":\"/c\",\"trainer\":{\"epochs\":11},\"max_t\":12,\"metric\":\"loss\","  \
-	"\"goal\":\"minimize\"}"
+	"\"data_sum\":4,\"params\":" PARAMS ",\"resume_step\":6,\"parent\":7,"                     \
+	"\"checkpoint\":\"/c/7-6.ckpt\",\"until\":8,\"checkpoint_every\":9,\"checkpoint_s\":10,"   \
+	"\"checkpoint_end\":true,\"checkpoint_stop\":true,\"checkpoint_best\":true,"               \
+	"\"checkpoint_record\":true,\"record\":-0.1,\"checkpoint_dir\":\"/c\","                    \
+	"\"trainer\":" trainer ",\"max_t\":12,\"metric\":\"loss\",\"goal\":\"minimize\"" more "}"
 #define EMPTY                                                                                      \
 	"{\"sweep\":0,\"trial\":0,\"attempt\":0,\"seed\":0,\"data_seed\":0,\"params\":" PARAMS     \
-	",\"resume_step\":0,\"parent\":null,\"checkpoint\":null,\"until\":0,\"checkpoint_every\":" \
-	"0,\"checkpoint_s\":0,\"checkpoint_end\":false,\"checkpoint_stop\":false,\"checkpoint_"    \
-	"best\":false,\"checkpoint_"                                                               \
-	"record\":false,\"record\":null,\"checkpoint_dir\":null,\"trainer\":null,"                 \
-	"\"max_t\":null,\"metric\":null,\"goal\":null}"
-#define COMMAND "[\"${env}\",\"${program}\",\"${args}\"]"
-#define RUN     "{\"cwd\":\"/home/me\",\"env\":{\"A\":\"b\"}}"
-#define PROGRAM                                                                                    \
-	"{\"sweep\":1,\"trial\":2,\"attempt\":3,\"seed\":9007199254740991,\"data_seed\":5,"        \
-	"\"data_sum\":4,"                                                                          \
-	"\"params\":" PARAMS ",\"resume_step\":6,\"parent\":7,\"checkpoint\":\"/c/7-6.ckpt\","     \
-	"\"until\":8,\"checkpoint_every\":9,\"checkpoint_s\":10,\"checkpoint_end\":true," RECORD   \
-	"\"checkpoint_dir\":\"/c\",\"trainer\":null,\"max_t\":12,\"metric\":\"loss\","             \
-	"\"goal\":\"minimize\",\"command\":" COMMAND ",\"program\":\"train.py\",\"run\":" RUN      \
-	",\"log\":\"/s/logs/1/2.log\",\"cookie\":\"1f-2-0\",\"env_file\":\"/s/env/"                \
-	"1\",\"trial_dir\":\"/c/2.dir\",\"cores\":13,\"ranks\":3,"                                 \
-	"\"visible\":\"GPU-1,GPU-2\",\"gpu_percent\":25,\"gpu_mib\":2048}"
-
-/* A trainer's, with ranks; and with stages, where a row has them. */
-#define RANKS(more)                                                                                \
-	"{\"sweep\":1,\"trial\":2,\"attempt\":3,\"seed\":9007199254740991,\"data_seed\":5,"        \
-	"\"data_sum\":4,"                                                                          \
-	"\"params\":" PARAMS ",\"resume_step\":6,\"parent\":7,\"checkpoint\":\"/c/7-6.ckpt\","     \
-	"\"until\":8,\"checkpoint_every\":9,\"checkpoint_s\":10,\"checkpoint_end\":true," RECORD   \
-	"\"checkpoint_dir\":\"/c\",\"trainer\":{\"epochs\":11},\"max_t\":12,\"metric\":\"loss\","  \
-	"\"goal\":\"minimize\",\"ranks\":4,\"visible\":null" more "}"
-
+	",\"resume_step\":0,\"parent\":null,\"checkpoint\":null,\"until\":0,"                      \
+	"\"checkpoint_every\":0,\"checkpoint_s\":0,\"checkpoint_end\":false,"                      \
+	"\"checkpoint_stop\":false,\"checkpoint_best\":false,\"checkpoint_record\":false,"         \
+	"\"record\":null,\"checkpoint_dir\":null,\"trainer\":null,\"max_t\":null,"                 \
+	"\"metric\":null,\"goal\":null}"
+#define FULL   JOB(TRAINER, "")
+#define RANKS  ",\"ranks\":4,\"visible\":null"
 #define STAGES ",\"stages\":2,\"microbatches\":8"
-
-#define SYNC ",\"sync_batchnorm\":true"
+#define PROGRAM                                                                                    \
+	JOB("null", ",\"command\":[\"${env}\",\"${program}\",\"${args}\"],\"program\":"            \
+		    "\"train.py\",\"run\":{\"cwd\":\"/home/me\",\"env\":{\"A\":\"b\"}},"           \
+		    "\"log\":\"/s/logs/1/2.log\",\"cookie\":\"1f-2-0\",\"env_file\":\"/s/env/1\"," \
+		    "\"trial_dir\":\"/c/2.dir\",\"cores\":13,\"ranks\":3,\"visible\":"             \
+		    "\"GPU-1,GPU-2\",\"gpu_percent\":25,\"gpu_mib\":2048")
 
 static cJSON *parsed(const char *text)
 {
@@ -102,24 +84,45 @@ static void written(const struct sw_job *job, const char *want)
 	sw_buf_fini(&b);
 }
 
-TEST(job_is_written_and_read_back)
+static void check_round_trip(struct sw_job *job, const cJSON *tree, const char *text)
 {
-	cJSON *tree = parsed(FULL);
 	struct sw_err err = SW_ERR_INIT;
+
+	written(job, text);
+	memset(job, 0xa5, sizeof *job);
+	ck_assert_int_eq(sw_job_read(job, tree, &err), SW_OK);
+	ck_assert_ptr_eq(job->params, sw_json_get(tree, "params"));
+	written(job, text);
+}
+
+static const struct {
+	const char *text;
+	uint64_t ranks, stages, microbatches;
+	bool sync_batchnorm;
+} trainers[] = {
+	{FULL, 0, 0, 0, false},
+	{JOB(TRAINER, RANKS), 4, 0, 0, false},
+	{JOB(TRAINER, RANKS ",\"sync_batchnorm\":true"), 4, 0, 0, true},
+	{JOB(TRAINER, RANKS STAGES), 4, 2, 8, false},
+};
+
+TEST_ROWS(job_of_a_trainer_is_written_and_read_back, trainers)
+{
+	cJSON *tree = parsed(trainers[_i].text);
 	struct sw_job job = full(sw_json_get(tree, "trainer"));
 
-	written(&job, FULL);
+	job.ranks = trainers[_i].ranks;
+	job.stages = trainers[_i].stages;
+	job.microbatches = trainers[_i].microbatches;
+	job.sync_batchnorm = trainers[_i].sync_batchnorm;
+	check_round_trip(&job, tree, trainers[_i].text);
 	written(&(struct sw_job){0}, EMPTY);
-	ck_assert_int_eq(sw_job_read(&job, tree, &err), SW_OK);
-	written(&job, FULL);
-	ck_assert_ptr_eq(job.params, sw_json_get(tree, "params"));
 	cJSON_Delete(tree);
 }
 
 TEST(job_of_a_program_is_written_and_read_back)
 {
 	cJSON *tree = parsed(PROGRAM);
-	struct sw_err err = SW_ERR_INIT;
 	struct sw_job job = full(NULL);
 
 	job.command = sw_json_get(tree, "command");
@@ -134,46 +137,7 @@ TEST(job_of_a_program_is_written_and_read_back)
 	job.visible = "GPU-1,GPU-2";
 	job.gpu_percent = 25;
 	job.gpu_mib = 2048;
-	written(&job, PROGRAM);
-	memset(&job, 0xa5, sizeof job);
-	ck_assert_int_eq(sw_job_read(&job, tree, &err), SW_OK);
-	written(&job, PROGRAM);
-	cJSON_Delete(tree);
-}
-
-/* _i: without sync_batchnorm, and with it */
-TEST_LOOP(job_of_several_ranks_is_written_and_read_back, 0, 2)
-{
-	const char *text = _i ? RANKS(SYNC) : RANKS("");
-	cJSON *tree = parsed(text);
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_job job = full(sw_json_get(tree, "trainer"));
-
-	job.ranks = 4;
-	job.sync_batchnorm = _i;
-	written(&job, text);
-	memset(&job, 0xa5, sizeof job);
-	ck_assert_int_eq(sw_job_read(&job, tree, &err), SW_OK);
-	ck_assert(job.sync_batchnorm == _i);
-	written(&job, text);
-	cJSON_Delete(tree);
-}
-
-TEST(job_of_a_pipeline_is_written_and_read_back)
-{
-	cJSON *tree = parsed(RANKS(STAGES));
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_job job = full(sw_json_get(tree, "trainer"));
-
-	job.ranks = 4;
-	job.stages = 2;
-	job.microbatches = 8;
-	written(&job, RANKS(STAGES));
-	memset(&job, 0xa5, sizeof job);
-	ck_assert_int_eq(sw_job_read(&job, tree, &err), SW_OK);
-	ck_assert_uint_eq(job.stages, 2);
-	ck_assert_uint_eq(job.microbatches, 8);
-	written(&job, RANKS(STAGES));
+	check_round_trip(&job, tree, PROGRAM);
 	cJSON_Delete(tree);
 }
 
@@ -227,70 +191,34 @@ TEST_ROWS(job_without_an_optional_key_is_read, optional)
 	cJSON_Delete(tree);
 }
 
-#define NUMBER "an integer of at least 0"
+/* What a key must be, by the value that it has in a good job. */
+static const char *must_be(const cJSON *v)
+{
+	const char *text = cJSON_GetStringValue(v);
 
-struct bad_key {
-	const char *key, *value, *must; /* value NULL: the key is missing */
-};
+	if (text != NULL)
+		return *text == '/' ? "an absolute path" : "a string";
+	if (cJSON_IsNumber(v))
+		return v->valuedouble < 0 ? "a number" : "an integer of at least 0";
+	return cJSON_IsBool(v) ? "true or false" : cJSON_IsArray(v) ? "an array" : "an object";
+}
 
-static const struct bad_key bad[] = {
-	{"sweep", NULL, NULL},
-	{"trial", NULL, NULL},
-	{"attempt", NULL, NULL},
-	{"seed", NULL, NULL},
-	{"data_seed", NULL, NULL},
-	{"params", NULL, NULL},
-	{"trainer", NULL, NULL},
-	{"sweep", "\"1\"", NUMBER},
-	{"trial", "null", NUMBER},
-	{"attempt", "1.5", NUMBER},
-	{"seed", "9007199254740992", NUMBER},
-	{"data_seed", "-1", NUMBER},
-	{"data_sum", "-1", NUMBER},
-	{"params", "[]", "an object"},
-	{"resume_step", "-1", NUMBER},
-	{"parent", "true", NUMBER},
-	{"checkpoint", "\"7-6.ckpt\"", "an absolute path"},
-	{"until", "\"9\"", NUMBER},
-	{"checkpoint_every", "{}", NUMBER},
-	{"checkpoint_s", "0.5", NUMBER},
-	{"checkpoint_end", "1", "true or false"},
-	{"checkpoint_best", "1", "true or false"},
-	{"record", "\"1\"", "a number"},
-	{"checkpoint_dir", "\"\"", "an absolute path"},
-	{"trainer", "[]", "an object"},
-	{"max_t", "-1", NUMBER},
-	{"metric", "1", "a string"},
-	{"goal", "true", "a string"},
-	{"ranks", "1.5", NUMBER},
-	{"stages", "-2", NUMBER},
-	{"microbatches", "\"8\"", NUMBER},
-};
-
-static const struct bad_key bad_of_program[] = {
-	{"run", NULL, NULL},           {"log", NULL, NULL},
-	{"cookie", NULL, NULL},        {"command", "{}", "an array"},
-	{"run", "[]", "an object"},    {"log", "\"2.log\"", "an absolute path"},
-	{"cookie", "1", "a string"},   {"program", "1", "a string"},
-	{"cores", "-1", NUMBER},       {"ranks", "1.5", NUMBER},
-	{"visible", "[]", "a string"},
-};
-
-static void refused(const char *text, const struct bad_key *k)
+/* value NULL: the key is missing. */
+static void refused(const char *text, const char *key, const char *value)
 {
 	char want[120], ptr[40];
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_job job;
 	cJSON *tree = parsed(text);
 
-	if (k->value == NULL) {
-		cJSON_DeleteItemFromObjectCaseSensitive(tree, k->key);
-		(void)snprintf(want, sizeof want, "\"%s\" is missing", k->key);
-	} else {
-		cJSON_ReplaceItemInObjectCaseSensitive(tree, k->key, parsed(k->value));
-		(void)snprintf(want, sizeof want, "\"%s\" must be %s", k->key, k->must);
-	}
-	(void)snprintf(ptr, sizeof ptr, "/%s", k->key);
+	(void)snprintf(want, sizeof want, "\"%s\" %s%s", key,
+		       value == NULL ? "is missing" : "must be ",
+		       value == NULL ? "" : must_be(sw_json_get(tree, key)));
+	if (value == NULL)
+		cJSON_DeleteItemFromObjectCaseSensitive(tree, key);
+	else
+		cJSON_ReplaceItemInObjectCaseSensitive(tree, key, parsed(value));
+	(void)snprintf(ptr, sizeof ptr, "/%s", key);
 	ck_assert_int_eq(sw_job_read(&job, tree, &err), SW_INVALID);
 	ck_assert_str_eq(err.msg, want);
 	ck_assert_str_eq(err.ptr, ptr);
@@ -298,14 +226,39 @@ static void refused(const char *text, const struct bad_key *k)
 	cJSON_Delete(tree);
 }
 
-TEST_ROWS(job_with_a_bad_key_is_refused_by_its_name, bad)
-{
-	refused(RANKS(STAGES), &bad[_i]);
-}
+/* The keys that must be there. */
+static const struct {
+	const char *text, *needed[8];
+} texts[] = {
+	{JOB(TRAINER, RANKS STAGES),
+	 {"sweep", "trial", "attempt", "seed", "data_seed", "params", "trainer"}},
+	{PROGRAM, {"run", "log", "cookie"}},
+};
 
-TEST_ROWS(job_of_a_program_with_a_bad_key_is_refused_by_its_name, bad_of_program)
+/* Each key with a value of every kind but its own; an integer and a path with bad ones of it. */
+TEST_ROWS(job_with_a_bad_key_is_refused_by_its_name, texts)
 {
-	refused(PROGRAM, &bad_of_program[_i]);
+	static const char *const wrong[] = {
+		"-1", "1.5", "9007199254740992", "true", "\"2.log\"", "\"\"", "[]", "{}"};
+	cJSON *tree = parsed(texts[_i].text);
+	const cJSON *key;
+
+	for (size_t i = 0; texts[_i].needed[i] != NULL; i++)
+		refused(texts[_i].text, texts[_i].needed[i], NULL);
+	for (size_t i = 0; i < 5 && _i == 0; i++)
+		refused(texts[_i].text, texts[_i].needed[i], "null");
+	cJSON_ArrayForEach (key, tree) {
+		for (size_t i = 0; i < ROWS(wrong) && !cJSON_IsNull(key); i++) {
+			cJSON *v = parsed(wrong[i]);
+			const bool strict = strncmp(must_be(key), "an integer", 10) == 0 ||
+					    strcmp(must_be(key), "an absolute path") == 0;
+
+			if (strict || (v->type & 0xff) != (key->type & 0xff))
+				refused(texts[_i].text, key->string, wrong[i]);
+			cJSON_Delete(v);
+		}
+	}
+	cJSON_Delete(tree);
 }
 
 TEST(job_with_a_trainer_and_a_command_is_refused)

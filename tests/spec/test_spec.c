@@ -8,76 +8,100 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One parameter each: its distribution and fields. NaN: not given. */
+/* One parameter each, and what it becomes: q, mu and sigma where they are not 1, 0 and 1; and
+ * whether it is warned of. */
 static const struct {
-	const char *text, *dist;
-	double min, max, q, mu, sigma;
-	size_t n_values;
+	const char *text, *want;
 } params[] = {
-	{"{'value':[1,{'a':2}]}", "constant", NAN, NAN, 1, 0, 1, 0},
-	{"{'distribution':'constant','value':1}", "constant", NAN, NAN, 1, 0, 1, 0},
-	{"{'values':[1,'a',true,false,null,'1']}", "categorical", NAN, NAN, 1, 0, 1, 6},
-	{"{'distribution':'categorical','values':[1]}", "categorical", NAN, NAN, 1, 0, 1, 1},
-	{"{'distribution':'choice','values':[1,2]}", "categorical", NAN, NAN, 1, 0, 1, 2},
+	{"{'value':[1,{'a':2}]}", "constant"},
+	{"{'distribution':'constant','value':1}", "constant"},
+	{"{'values':[1,'a',true,false,null,'1']}", "categorical of 6"},
+	{"{'distribution':'categorical','values':[1]}", "categorical of 1"},
 	{"{'distribution':'categorical_w_probabilities','values':[1,2],'probabilities':[1,3]}",
-	 "categorical", NAN, NAN, 1, 0, 1, 2},
-	{"{'min':1,'max':8}", "int_uniform", 1, 8, 1, 0, 1, 0},
-	{"{'min':1.0,'max':8}", "uniform", 1, 8, 1, 0, 1, 0},
-	{"{'min':0.0,'max':1.0}", "uniform", 0, 1, 1, 0, 1, 0},
-	{"{'min':0,'max':1e1}", "uniform", 0, 10, 1, 0, 1, 0},
-	{"{'min':0,'max':0.5}", "uniform", 0, 0.5, 1, 0, 1, 0},
-	{"{'min':0,'max':8,'q':2}", "q_uniform", 0, 8, 2, 0, 1, 0},
-	{"{'distribution':'int_uniform','min':1.0,'max':8}", "int_uniform", 1, 8, 1, 0, 1, 0},
-	{"{'distribution':'uniform','min':1,'max':8}", "uniform", 1, 8, 1, 0, 1, 0},
-	{"{'distribution':'q_uniform','min':1,'max':8}", "q_uniform", 1, 8, 1, 0, 1, 0},
-	{"{'distribution':'quniform','min':1,'max':8,'q':0.5}", "q_uniform", 1, 8, 0.5, 0, 1, 0},
-	{"{'distribution':'log_uniform_values','min':0.001,'max':1}", "log_uniform_values", 0.001,
-	 1, 1, 0, 1, 0},
-	{"{'distribution':'loguniform','min':0.001,'max':1}", "log_uniform_values", 0.001, 1, 1, 0,
-	 1, 0},
-	{"{'distribution':'log_uniform','min':0,'max':0}", "log_uniform_values", 1, 1, 1, 0, 1, 0},
-	{"{'distribution':'inv_log_uniform','min':0,'max':0}", "inv_log_uniform_values", 1, 1, 1, 0,
-	 1, 0},
-	{"{'distribution':'inv_log_uniform_values','min':1,'max':2}", "inv_log_uniform_values", 1,
-	 2, 1, 0, 1, 0},
-	{"{'distribution':'q_log_uniform','min':0,'max':0,'q':3}", "q_log_uniform_values", 1, 1, 3,
-	 0, 1, 0},
-	{"{'distribution':'qloguniform','min':1,'max':9,'q':3}", "q_log_uniform_values", 1, 9, 3, 0,
-	 1, 0},
-	{"{'min':0.1,'max':1,'log':true}", "log_uniform_values", 0.1, 1, 1, 0, 1, 0},
-	{"{'min':1,'max':9,'log':true,'q':1}", "q_log_uniform_values", 1, 9, 1, 0, 1, 0},
-	{"{'min':1,'max':9,'log':false}", "int_uniform", 1, 9, 1, 0, 1, 0},
-	{"{'distribution':'pow2','min':4,'max':256}", "pow2", 4, 256, 1, 0, 1, 0},
-	{"{'distribution':'normal'}", "normal", NAN, NAN, 1, 0, 1, 0},
-	{"{'distribution':'randn','mu':3,'sigma':2}", "normal", NAN, NAN, 1, 3, 2, 0},
-	{"{'distribution':'q_normal','mu':3,'q':0.5}", "q_normal", NAN, NAN, 0.5, 3, 1, 0},
-	{"{'distribution':'log_normal','sigma':2}", "log_normal", NAN, NAN, 1, 0, 2, 0},
-	{"{'distribution':'q_log_normal'}", "q_log_normal", NAN, NAN, 1, 0, 1, 0},
+	 "categorical of 2"},
+	{"{'min':1,'max':8}", "int_uniform 1..8"},
+	{"{'min':1.0,'max':8}", "uniform 1..8"},
+	{"{'min':0,'max':1e1}", "uniform 0..10"},
+	{"{'min':0,'max':0.5}", "uniform 0..0.5"},
+	{"{'min':0,'max':8,'q':2}", "q_uniform 0..8 q2"},
+	{"{'distribution':'int_uniform','min':1.0,'max':8}", "int_uniform 1..8"},
+	{"{'distribution':'uniform','min':1,'max':8}", "uniform 1..8"},
+	{"{'distribution':'q_uniform','min':1,'max':8}", "q_uniform 1..8"},
+	{"{'distribution':'log_uniform_values','min':0.001,'max':1}",
+	 "log_uniform_values 0.001..1"},
+	{"{'distribution':'log_uniform','min':0,'max':0}", "log_uniform_values 1..1"},
+	{"{'distribution':'inv_log_uniform','min':0,'max':0}", "inv_log_uniform_values 1..1"},
+	{"{'distribution':'inv_log_uniform_values','min':1,'max':2}",
+	 "inv_log_uniform_values 1..2"},
+	{"{'distribution':'q_log_uniform','min':0,'max':0,'q':3}", "q_log_uniform_values 1..1 q3"},
+	{"{'distribution':'qloguniform','min':1,'max':9,'q':3}",
+	 "q_log_uniform_values 1..9 q3 warned"},
+	{"{'min':0.1,'max':1,'log':true}", "log_uniform_values 0.1..1"},
+	{"{'min':1,'max':9,'log':true,'q':1}", "q_log_uniform_values 1..9"},
+	{"{'min':1,'max':9,'log':false}", "int_uniform 1..9"},
+	{"{'distribution':'pow2','min':4,'max':256}", "pow2 4..256"},
+	{"{'distribution':'normal'}", "normal"},
+	{"{'distribution':'q_normal','mu':3,'q':0.5}", "q_normal q0.5 mu3"},
+	{"{'distribution':'log_normal','sigma':2}", "log_normal sigma2"},
+	{"{'distribution':'q_log_normal'}", "q_log_normal"},
+	/* Ray's words */
+	{"{'distribution':'uniform','lower':1,'upper':2}", "uniform 1..2"},
+	{"{'distribution':'quniform','lower':1,'upper':2,'q':0.5}", "q_uniform 1..2 q0.5"},
+	{"{'distribution':'loguniform','lower':1,'upper':2}", "log_uniform_values 1..2"},
+	{"{'distribution':'qloguniform','lower':1,'upper':2,'q':0.5}",
+	 "q_log_uniform_values 1..2 q0.5"},
+	{"{'distribution':'randint','lower':0,'upper':10}", "int_uniform 0..9"},
+	{"{'distribution':'randint','min':-3,'max':-2}", "int_uniform -3..-3"},
+	{"{'distribution':'qrandint','lower':0,'upper':10}", "q_uniform 0..10"},
+	{"{'distribution':'qrandint','lower':0,'upper':10,'q':5}", "q_uniform 0..10 q5"},
+	{"{'distribution':'lograndint','lower':1,'upper':10}", "int_log_uniform 1..9"},
+	{"{'distribution':'qlograndint','lower':2,'upper':10,'q':2}",
+	 "q_log_uniform_values 2..10 q2"},
+	{"{'distribution':'randn','mean':3,'sd':2}", "normal mu3 sigma2"},
+	{"{'distribution':'qrandn','mean':3,'sd':2,'q':0.5}", "q_normal q0.5 mu3 sigma2"},
+	{"{'distribution':'choice','categories':[1,2,3]}", "categorical of 3"},
+	{"{'distribution':'grid_search','values':[1,2]}", "categorical of 2 warned"},
+	{"{'grid_search':[1,2]}", "categorical of 2 warned"},
+	{"{'distribution':'int_log_uniform','min':1,'max':9}", "int_log_uniform 1..9"},
+	{"{'min':1,'max':9,'log':true}", "int_log_uniform 1..9"},
+	{"{'min':1.0,'max':9,'log':true}", "log_uniform_values 1..9"},
 };
+
+static void show(const struct sw_spec *s, char *out, size_t cap)
+{
+	const struct sw_spec_param *p = &s->params[0];
+	int n = snprintf(out, cap, "%s", sw_dist_name(p->dist));
+
+	ck_assert_int_eq(p->has_min, p->has_max);
+	if (p->has_min)
+		n += snprintf(out + n, cap - (size_t)n, " %g..%g", p->min, p->max);
+	if (p->q != 1)
+		n += snprintf(out + n, cap - (size_t)n, " q%g", p->q);
+	if (p->mu != 0)
+		n += snprintf(out + n, cap - (size_t)n, " mu%g", p->mu);
+	if (p->sigma != 1)
+		n += snprintf(out + n, cap - (size_t)n, " sigma%g", p->sigma);
+	if (p->n_values > 0)
+		n += snprintf(out + n, cap - (size_t)n, " of %zu", p->n_values);
+	n += snprintf(out + n, cap - (size_t)n, "%s", s->n_warnings > 0 ? " warned" : "");
+	ck_assert_uint_lt((size_t)n, cap);
+}
 
 TEST_ROWS(spec_parameter_becomes_its_distribution, params)
 {
-	char text[400];
+	char text[400], shown[100];
 
 	(void)snprintf(text, sizeof text, PARAM "%s}}", params[_i].text);
 	struct sw_spec *s = read_spec(text);
-	ck_assert_uint_eq(s->n_params, 1);
 	const struct sw_spec_param *p = &s->params[0];
+
+	show(s, shown, sizeof shown);
+	ck_assert_str_eq(shown, params[_i].want);
+	ck_assert_uint_eq(s->n_params, 1);
 	ck_assert_str_eq(p->name, "x");
-	ck_assert_str_eq(sw_dist_name(p->dist), params[_i].dist);
-	ck_assert_int_eq(p->has_min, !isnan(params[_i].min));
-	ck_assert_int_eq(p->has_max, !isnan(params[_i].max));
-	if (p->has_min)
-		ck_assert_double_eq(p->min, params[_i].min);
-	if (p->has_max)
-		ck_assert_double_eq(p->max, params[_i].max);
-	ck_assert_double_eq(p->q, params[_i].q);
-	ck_assert_double_eq(p->mu, params[_i].mu);
-	ck_assert_double_eq(p->sigma, params[_i].sigma);
-	ck_assert_uint_eq(p->n_values, params[_i].n_values);
 	ck_assert_int_eq(p->values != NULL, p->dist == SW_DIST_CATEGORICAL);
 	ck_assert_int_eq(p->value != NULL, p->dist == SW_DIST_CONSTANT);
-	ck_assert_int_eq(p->weights != NULL, strstr(params[_i].text, "probabilities':") != NULL);
+	ck_assert_int_eq(p->weights != NULL, strstr(text, "probabilities':") != NULL);
 	sw_spec_destroy(s);
 }
 
