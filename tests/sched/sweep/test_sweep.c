@@ -28,12 +28,6 @@ static const struct story stories[] = {
 		"cancel", "CONFLICT the sweep has ended: COMPLETED (retry runs a failed trial again)",
 		"fail x", "CONFLICT the sweep has ended: COMPLETED (retry runs a failed trial again)",
 		"report 1 1 2 2 0.5", "CONFLICT trial 1 has ended: COMPLETED"}},
-	{"all failed is failed, with the last cause", {.run_cap = 2}, FREE, {
-		"ask", "create 1; start 1.1",
-		"ask", "create 2; start 2.1",
-		"tell 2 1 FAILED exit:2", "end 2.1 FAILED exit:2",
-		"tell 1 1 FAILED exit:1", "end 1.1 FAILED exit:1; sweep FAILED exit:1",
-		"extend 9", "CONFLICT the sweep has ended: FAILED (retry runs a failed trial again)"}},
 	{"told without a cause, or without a metric", {.run_cap = 5}, FREE, {
 		"ask", "create 1; start 1.1",
 		"note 1 1 1 5", "go",
@@ -90,14 +84,6 @@ static const struct story stories[] = {
 		"ask", "start 1.4",
 		"lost 1 4", "end 1.4 FAILED lost; sweep FAILED lost",
 		"lost 1 4", "CONFLICT trial 1 has ended: FAILED"}},
-	{"retries 0 forgives nothing, a value of an earlier attempt counts", {.run_cap = 2}, FREE, {
-		"ask", "create 1; start 1.1",
-		"report 1 1 1 1 0.5", "go",
-		"release 1 1", "retry 1.1 released",
-		"ask", "start 1.2",
-		"tell 1 2 COMPLETED", "end 1.2 COMPLETED",
-		"ask", "create 2; start 2.1",
-		"lost 2 1 exit:3", "end 2.1 FAILED exit:3; sweep COMPLETED"}},
 	{"max_concurrent counts what runs",
 	 {.run_cap = 3, .max_concurrent = 1, .retries = 1}, FREE, {
 		"ask", "create 1; start 1.1",
@@ -141,12 +127,6 @@ static const struct story stories[] = {
 		 "sweep CANCELLED",
 		"extend 20", "CONFLICT the sweep has ended: CANCELLED",
 		"lost 3 1", "CONFLICT trial 3 has ended: CANCELLED"}},
-	{"fail ends all with its cause, a paused sweep too", {.run_cap = 9}, FREE, {
-		"ask", "create 1; start 1.1",
-		"pause", "sweep PAUSED",
-		"fail data set is missing",
-		 "kill 1.1; end 1.1 CANCELLED sweep-failed; sweep FAILED data set is missing",
-		"resume", "CONFLICT the sweep has ended: FAILED"}},
 	{"extend", {.run_cap = 1}, FREE, {
 		"extend 1", "INVALID /run_cap run_cap 1 is not above the present cap 1",
 		"extend 0", "INVALID /run_cap run_cap 0 is not above the present cap 1",
@@ -226,21 +206,6 @@ static const struct story stories[] = {
 		"report 2 1 2 9 0.9",
 		 "stop (rung 9 value 0.9 rank 2/2 keep 1 cutoff none); end 2.1 COMPLETED; sweep "
 		 "COMPLETED"}},
-	{"a final report fills its rungs and leaves the end to the tell",
-	 {ASHA, .run_cap = 4}, FREE, {
-		"ask", "create 1; start 1.1",
-		"ask", "create 2; start 2.1",
-		"ask", "create 3; start 3.1",
-		"ask", "create 4; start 4.1",
-		"final 1 1 1 1 0.5", "go (rung 1 value 0.5 rank 1/1 keep 1 cutoff none)",
-		"tell 1 1 COMPLETED", "end 1.1 COMPLETED",
-		"report 2 1 1 1 0.6", "go (rung 1 value 0.6 rank 2/2 keep 1 cutoff none)",
-		"final 3 1 1 1 0.7", "go (rung 1 value 0.7 rank 3/3 keep 1 cutoff 0.5)",
-		"tell 3 1 FAILED exit:1", "end 3.1 FAILED exit:1",
-		"final 2 1 2 9 0.1", "go (rung 9 value 0.1 rank 1/1 keep 1 cutoff none)",
-		"tell 2 1 COMPLETED", "end 2.1 COMPLETED",
-		"final 4 1 1 1 nan", "go",
-		"tell 4 1 COMPLETED", "end 4.1 INFEASIBLE diverged; sweep COMPLETED"}},
 	{"a result is the trial's value, and no pruner compares it",
 	 {ASHA, .run_cap = 3, .has_target = true, .target = 0.05}, FREE, {
 		"ask", "create 1; start 1.1",

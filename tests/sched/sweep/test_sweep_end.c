@@ -38,18 +38,6 @@ static const struct story stories[] = {
 		"final 5 1 2 2 -1", "go",
 		"tell 5 1 COMPLETED",
 		 "end 5.1 COMPLETED; sweep COMPLETED target 0.2 reached by trial 5"}},
-	{"a target from above, in the report that ends the trial",
-	 {ASHA, .run_cap = 9, .maximize = true, .has_target = true, .target = 0.95}, FREE, {
-		"ask", "create 1; start 1.1",
-		"report 1 1 1 1 0.94", "go (rung 1 value 0.94 rank 1/1 keep 1 cutoff none)",
-		"report 1 1 2 9 0.951",
-		 "stop (rung 9 value 0.951 rank 1/1 keep 1 cutoff none); end 1.1 COMPLETED; sweep "
-		 "COMPLETED target 0.95 reached by trial 1"}},
-	{"a value that is none reaches no target",
-	 {.run_cap = 1, .has_target = true, .target = 0}, FREE, {
-		"ask", "create 1; start 1.1",
-		"note 1 1 1 1", "go",
-		"report 1 1 2 2 -inf", "stop; end 1.1 INFEASIBLE diverged; sweep COMPLETED"}},
 	{"a plateau of the best two, twice in a row",
 	 {.run_cap = 9, .plateau = {.top = 2, .std = 0.05, .patience = 2}}, FREE, {
 		"ask", "create 1; start 1.1",
@@ -108,10 +96,6 @@ static const struct story stories[] = {
 		 "end 2.1 CANCELLED sweep-ended; kill 3.1; end 3.1 CANCELLED sweep-ended; sweep "
 		 "COMPLETED time_budget_s 60 is used up",
 		"stop again", "CONFLICT the sweep has ended: COMPLETED (retry runs a failed trial again)"}},
-	{"a word to stop while paused, and before anything was made", {.run_cap = 9}, FREE, {
-		"pause", "sweep PAUSED",
-		"stop gpu_hours 1 is used up", "sweep COMPLETED gpu_hours 1 is used up",
-		"extend 10", "sweep RUNNING"}},
 	{"edits of numbers", {.run_cap = 3, .max_concurrent = 2}, FREE, {
 		"ask", "create 1; start 1.1",
 		"ask", "create 2; start 2.1",
@@ -138,12 +122,6 @@ static const struct story stories[] = {
 		 "sweep-cancelled; kill 3.1; end 3.1 CANCELLED sweep-cancelled; kill 4.1; end 4.1 "
 		 "CANCELLED sweep-cancelled; sweep CANCELLED",
 		"edit run_cap 9", "CONFLICT the sweep has ended: CANCELLED"}},
-	{"a cap of what was made ends the sweep; a sweep without a cap gets one",
-	 {.retries = 0}, FREE, {
-		"ask", "create 1; start 1.1",
-		"report 1 1 1 1 5", "go",
-		"tell 1 1 COMPLETED", "end 1.1 COMPLETED",
-		"edit run_cap 1", "sweep COMPLETED"}},
 	{"a target that was reached before it was named", {.run_cap = 9}, FREE, {
 		"ask", "create 1; start 1.1",
 		"report 1 1 1 1 0.5", "go",

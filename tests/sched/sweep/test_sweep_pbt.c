@@ -60,18 +60,6 @@ static const struct story stories[] = {
 		"tell 3 2 COMPLETED", "end 3.2 PRUNED nothing to train after step 1 of trial 1",
 		"keep 1 1 2 2 0.6", "go (rung 2 value 0.6 rank 1/1 keep 1 cutoff none)",
 		"tell 1 1 COMPLETED", "end 1.1 COMPLETED; sweep COMPLETED"}},
-	{"who keeps nothing is no donor: the worst goes on, or a donor is drawn from the others",
-	 {PBT(2, 0.5), .run_cap = 4, .retries = 3}, FREE, {
-		"ask", "create 1; start 1.1 until 2",
-		"ask", "create 2; start 2.1 until 2",
-		"ask", "create 3; start 3.1 until 2",
-		"ask", "create 4; start 4.1 until 2",
-		"bare 1 1 1 2 0.1", "go (rung 2 value 0.1 rank 1/1 keep 1 cutoff none)",
-		"bare 2 1 1 2 0.9", "go (rung 2 value 0.9 rank 2/2 keep 1 cutoff 0.1)",
-		"keep 3 1 1 2 0.2", "go (rung 2 value 0.2 rank 2/3 keep 2 cutoff 0.2)",
-		"bare 4 1 1 2 0.8",
-		 "stop (rung 2 value 0.8 rank 3/4 keep 2 cutoff 0.2); end 4.1 PRUNED exploited: "
-		 "rank 3 of 4 at step 2, trial 5 goes on from trial 3 at step 2; create 5<3@2"}},
 	{"a child that reported, but not the metric", {PBT(1, 0.5), .run_cap = 2}, FREE, {
 		"ask", "create 1; start 1.1 until 1",
 		"ask", "create 2; start 2.1 until 1",

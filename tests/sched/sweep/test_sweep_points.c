@@ -124,58 +124,43 @@ TEST_ROWS(points_of_trials_that_run_and_of_the_user_come_once_each, kinds)
 	sw_sweep_destroy(s);
 }
 
-/* What a new range leaves out is not tried for it, and what it still holds is. */
-TEST_ROWS(points_of_an_edited_range_come_once_each, kinds)
+/* What a new range leaves out is not tried for it, and what it still holds is. A sampler that does
+ * not learn has kept no history until a range leaves few points. */
+static const struct {
+	size_t levels[DIMS];
+	uint64_t before; /* trials */
+	const char *edit;
+	double min, max;
+	uint64_t points; /* of the new range */
+} edits[] = {
+	{{3, 1, 2}, 8, "edit 0 1 6", 1, 6, 24},
+	{{4000, 1, 2}, 4, "edit 0 -1 1", -1, 1, 12},
+};
+
+TEST_LOOP(points_of_an_edited_range_come_once_each, 0, (int)(ROWS(kinds) * ROWS(edits)))
 {
-	static const size_t levels[DIMS] = {3, 1, 2};
-	struct sw_sweep *s = make_sweep(kinds[_i], levels, NULL, NULL);
+	const size_t row = (size_t)_i % ROWS(edits);
+	struct sw_sweep *s =
+		make_sweep(kinds[(size_t)_i / ROWS(edits)], edits[row].levels, NULL, NULL);
 	struct sw_actions actions = {.n = 0};
+	struct sw_value before[8][DIMS], v[DIMS];
+	uint64_t t, kept = 0;
 
-	for (uint64_t t = 1; t <= 8; t++) {
-		ask(s, false);
-		end(s, t);
-	}
-	ck_assert_str_eq(play(s, &actions, "edit 0 1 6"), "");
-	uint64_t kept = 0;
-
-	for (uint64_t t = 1; t <= 8; t++) {
-		struct sw_value v[DIMS];
-
-		ck_assert_int_eq(sw_sweep_values(s, t, v), SW_OK);
-		kept += v[0].number >= 1;
-	}
-	for (uint64_t t = 9; t <= 8 + 24 - kept; t++) {
-		ask(s, false);
-		end(s, t);
-	}
-	ask(s, true);
-	sw_actions_fini(&actions);
-	sw_sweep_destroy(s);
-}
-
-/* A sampler that does not learn has kept no history until a range leaves few points. */
-TEST_ROWS(points_of_a_range_that_an_edit_makes_small_come_once_each, kinds)
-{
-	static const size_t levels[DIMS] = {4000, 1, 2};
-	struct sw_sweep *s = make_sweep(kinds[_i], levels, NULL, NULL);
-	struct sw_actions actions = {.n = 0};
-	struct sw_value before[4][DIMS], v[DIMS];
-	uint64_t kept = 0;
-
-	for (uint64_t t = 1; t <= 4; t++) {
-		if (t == 2)
+	for (t = 1; t <= edits[row].before; t++) {
+		if (t == 2 && row == 1)
 			enqueue(s, 0, 0.1, 1);
 		ask(s, false);
 		ck_assert_int_eq(sw_sweep_values(s, t, before[t - 1]), SW_OK);
-		kept += before[t - 1][0].number <= 1;
+		kept += before[t - 1][0].number >= edits[row].min &&
+			before[t - 1][0].number <= edits[row].max;
 		end(s, t);
 	}
-	ck_assert_str_eq(play(s, &actions, "edit 0 -1 1"), "");
-	for (uint64_t t = 1; t <= 4; t++) {
-		ck_assert_int_eq(sw_sweep_values(s, t, v), SW_OK);
-		ck_assert(sw_space_equal(sw_sweep_space(s), v, before[t - 1]));
+	ck_assert_str_eq(play(s, &actions, edits[row].edit), "");
+	for (uint64_t k = 1; k < t; k++) {
+		ck_assert_int_eq(sw_sweep_values(s, k, v), SW_OK);
+		ck_assert(sw_space_equal(sw_sweep_space(s), v, before[k - 1]));
 	}
-	for (uint64_t t = 5; t <= 4 + 12 - kept; t++) {
+	for (; t <= edits[row].before + edits[row].points - kept; t++) {
 		ask(s, false);
 		end(s, t);
 	}

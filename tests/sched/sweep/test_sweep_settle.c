@@ -49,47 +49,6 @@ static const struct story stories[] = {
 		"settle", "CONFLICT nothing of the sweep is left to settle",
 		"extend 7", "sweep RUNNING",
 		"ask", "create 7; start 7.1 until 1"}},
-	{"a cancellation takes what waits and what runs, and what is told meanwhile counts",
-	 {.run_cap = 9, .retries = 2, .slice = 2}, FREE, {
-		"ask", "create 1; start 1.1",
-		"ask", "create 2; start 2.1",
-		"ask", "create 3; start 3.1",
-		"ask", "create 4; start 4.1",
-		"ask", "create 5; start 5.1",
-		"ask", "create 6; start 6.1",
-		"lost 2 1", "retry 2.1 lost",
-		"cancel",
-		 "kill 1.1; end 1.1 CANCELLED sweep-cancelled; end 2.1 CANCELLED sweep-cancelled",
-		"cancel", "CONFLICT the sweep is about to end",
-		"ask", "EXHAUSTED nothing to hand out: the sweep is about to end",
-		"report 3 1 1 1 0.5", "go",
-		"tell 3 1 COMPLETED", "end 3.1 COMPLETED",
-		"lost 4 1", "end 4.1 CANCELLED sweep-cancelled",
-		"settle",
-		 "kill 5.1; end 5.1 CANCELLED sweep-cancelled; kill 6.1; end 6.1 CANCELLED "
-		 "sweep-cancelled; sweep CANCELLED"}},
-	{"a target whose slices go on while a trial runs, and then a word ends it",
-	 {PROMOTE, .run_cap = 9, .has_target = true, .target = 0, .slice = 1}, FREE, {
-		"ask", "create 1; start 1.1 until 1",
-		"ask", "create 2; start 2.1 until 1",
-		"ask", "create 3; start 3.1 until 1",
-		"release 2 1", "retry 2.1 released",
-		"report 3 1 1 1 0.7",
-		 "hold (rung 1 value 0.7 rank 1/1 keep 0 cutoff none); pause 3.1@1 rung 1: rank 1 "
-		 "of 1",
-		"report 1 1 1 1 -1",
-		 "go (rung 1 value -1 rank 1/2 keep 0 cutoff none); end 2.1 CANCELLED sweep-ended",
-		"report 1 1 2 2 -2", "go",
-		"stop time", "kill 1.1; end 1.1 CANCELLED sweep-ended",
-		"fail", "CONFLICT the sweep is about to end: time",
-		"settle", "end 3.1 PRUNED rung 1: rank 2 of 2, not promoted; sweep COMPLETED time"}},
-	{"a trial that ends what was left leaves the end to the slice",
-	 {.run_cap = 3, .slice = 1}, FREE, {
-		"ask", "create 1; start 1.1",
-		"ask", "create 2; start 2.1",
-		"fail it went wrong", "kill 1.1; end 1.1 CANCELLED sweep-failed",
-		"tell 2 1 FAILED", "end 2.1 FAILED failed",
-		"settle", "sweep FAILED it went wrong"}},
 };
 /* clang-format on */
 
