@@ -178,96 +178,6 @@ TEST(state_that_is_none_is_refused)
 	close_run(&r);
 }
 
-static double apart(const struct run *r, uint64_t a, uint64_t b)
-{
-	const size_t n = r->h.n_params;
-	double ua[8], ub[8], most = 0;
-
-	sw_space_encode(r->space, r->h.values + a * n, ua);
-	sw_space_encode(r->space, r->h.values + b * n, ub);
-	for (size_t i = 0; i < n; i++)
-		most = fmax(most, fabs(ua[i] - ub[i]));
-	return most;
-}
-
-TEST(fifty_asks_at_once_are_fifty_points)
-{
-	struct run r;
-
-	open_run(&r, plane, 2, 4);
-	for (uint64_t t = 1; t <= 8; t++)
-		tell(&r, t, SW_OBS_FINAL, branin(ask(&r)));
-	for (int i = 0; i < 50; i++)
-		(void)ask(&r);
-	for (uint64_t a = 0; a < r.h.trials; a++)
-		for (uint64_t b = 0; b < a; b++)
-			ck_assert_msg(apart(&r, a, b) > 1e-9, "%u and %u", (unsigned)a,
-				      (unsigned)b);
-	close_run(&r);
-}
-
-TEST(trials_without_results_spread_over_the_space)
-{
-	struct run r;
-
-	open_run(&r, plane, 2, 5);
-	for (int i = 0; i < 60; i++)
-		(void)ask(&r);
-	for (uint64_t a = 0; a < r.h.trials; a++)
-		for (uint64_t b = 0; b < a; b++)
-			ck_assert_msg(apart(&r, a, b) > 1e-3, "%u and %u", (unsigned)a,
-				      (unsigned)b);
-	tell(&r, 7, SW_OBS_FINAL, 1.0);
-	(void)ask(&r);
-	close_run(&r);
-}
-
-/* All of the left half fails. */
-TEST(failed_trials_are_kept_away_from)
-{
-	struct run r;
-	int failed = 0;
-	double best = INFINITY;
-
-	open_run(&r, plane, 2, 7);
-	for (uint64_t t = 1; t <= 60; t++) {
-		const struct sw_value *const v = ask(&r);
-		const bool fails = v[0].number < 2.5;
-
-		if (t > 20)
-			failed += fails;
-		if (!fails)
-			best = fmin(best, branin(v));
-		tell(&r, t, fails ? SW_OBS_INFEASIBLE : SW_OBS_FINAL, branin(v));
-	}
-	ck_assert_int_le(failed, 12);
-	ck_assert_msg(best < 1e-2, "%g", best);
-	close_run(&r);
-}
-
-static const struct sw_param small[] = {
-	{.dist = SW_DIST_CATEGORICAL, .n_choices = 3},
-	{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 5},
-};
-
-TEST(small_space_is_tried_out_without_repeats_and_then_goes_on)
-{
-	struct run r;
-
-	open_run(&r, small, 2, 9);
-	for (uint64_t t = 1; t <= 20; t++) {
-		const struct sw_value *const v = ask(&r);
-
-		for (uint64_t a = 0; a + 1 < t && t <= 15; a++)
-			ck_assert_msg(apart(&r, a, t - 1) > 1e-9, "%u and %u", (unsigned)a,
-				      (unsigned)t);
-		if (t > 15)
-			ck_assert_str_eq(r.last.source, "random");
-		tell(&r, t, SW_OBS_FINAL, v[0].choice + fabs(v[1].number - 3));
-	}
-	close_run(&r);
-}
-
 TEST(constants_alone_are_given)
 {
 	const struct sw_param p[] = {{.dist = SW_DIST_CONSTANT}};
@@ -278,26 +188,6 @@ TEST(constants_alone_are_given)
 		(void)ask(&r);
 		tell(&r, t, SW_OBS_FINAL, (double)t);
 	}
-	close_run(&r);
-}
-
-TEST(earlier_sweep_stands_for_the_first_points)
-{
-	struct run r;
-	uint64_t state = 3;
-
-	open_run(&r, plane, 2, 10);
-	for (int i = 0; i < 30; i++) {
-		const struct sw_value v[] = {{.number = -5 + 15 * unit(&state)},
-					     {.number = 15 * unit(&state)}};
-		const double y = branin(v);
-
-		ck_assert_int_eq(sw_history_add_prior(&r.h, v, &y), SW_OK);
-	}
-	const double first = branin(ask(&r));
-
-	ck_assert_str_eq(r.last.source, "gp");
-	ck_assert_msg(first < 20, "%g", first);
 	close_run(&r);
 }
 

@@ -97,6 +97,44 @@ static inline void learn_suggest(struct sw_sampler *s, const struct sw_history *
 	ck_assert_int_eq(sw_sampler_suggest(s, h, h->trials + 1, out, NULL), SW_OK);
 }
 
+/* A sweep by hand: a space, a sampler on it, a history. */
+struct world {
+	struct sw_space *space;
+	struct sw_sampler *s;
+	struct sw_history h;
+	struct sw_suggestion out;
+};
+
+static inline void world_init(struct world *w, enum sw_sampler_kind kind, struct sw_space *space,
+			      uint64_t seed)
+{
+	*w = (struct world){.space = space, .s = learn_sampler(kind, space, seed)};
+	sw_history_init(&w->h, sw_space_size(space), 1);
+}
+
+static inline void world_fini(struct world *w)
+{
+	sw_suggestion_fini(&w->out);
+	sw_sampler_destroy(w->s);
+	sw_history_fini(&w->h);
+	sw_space_destroy(w->space);
+}
+
+/* One more trial, which runs. */
+static inline const struct sw_value *world_ask(struct world *w)
+{
+	sw_suggestion_fini(&w->out);
+	learn_suggest(w->s, &w->h, &w->out);
+	learn_add(&w->h, w->out.values);
+	return w->out.values;
+}
+
+/* The last trial ends. */
+static inline void world_tell(struct world *w, enum sw_obs_kind kind, double y)
+{
+	learn_tell(&w->h, w->h.trials, kind, 0, kind == SW_OBS_FINAL ? &y : NULL);
+}
+
 /* Bit for bit: a NaN is the same as itself. */
 static inline void learn_same_number(const char *what, double a, double b)
 {
@@ -119,88 +157,6 @@ static inline void learn_same(const struct sw_suggestion *a, const struct sw_sug
 	ck_assert_uint_eq(a->state_n, b->state_n);
 	if (a->state_n > 0)
 		ck_assert_mem_eq(a->state, b->state, a->state_n);
-}
-
-/* Some of the pending trials end, one way or another; rungs as a pruner would have them. */
-static inline void learn_news(struct sw_history *h, bool *ended, uint64_t *rng, uint32_t levels)
-{
-	for (uint64_t t = 1; t <= h->trials; t++) {
-		double y[SW_METRICS_MAX];
-		const uint64_t what = below(rng, 16);
-
-		for (size_t k = 0; k < h->n_metrics; k++)
-			y[k] = unit(rng) + (double)below(rng, 3);
-		if (ended[t] || below(rng, 3) != 0)
-			continue;
-		for (uint32_t level = 0; level < levels && what % 3 >= level; level++)
-			learn_tell(h, t, SW_OBS_RUNG, level, y);
-		ended[t] = true;
-		if (what < 8)
-			learn_tell(h, t, SW_OBS_FINAL, 0, y);
-		else if (what < 12)
-			learn_tell(h, t, SW_OBS_PRUNED, 0, y);
-		else if (what < 14)
-			learn_tell(h, t, SW_OBS_INFEASIBLE, 0, NULL);
-		else if (what < 15)
-			learn_tell(h, t, SW_OBS_NONE, 0, NULL);
-		else
-			ended[t] = false;
-	}
-}
-
-/* A sampler that was there all the time, a new one, and one that is asked about the past agree. */
-static inline void learn_check_replay_of(const struct sw_sampler_config *config, uint64_t trials)
-{
-	const struct sw_space *const space = config->space;
-	const size_t n = sw_space_size(space), n_metrics = config->n_metrics;
-	struct sw_history h, past;
-	struct sw_suggestion out = {.state = NULL}, again = {.state = NULL};
-	static struct sw_suggestion kept[400];
-	bool ended[400] = {false};
-	uint64_t rng = 5;
-	struct sw_sampler *s, *fresh;
-
-	sw_history_init(&h, n, n_metrics);
-	sw_history_init(&past, n, n_metrics);
-	ck_assert_int_eq(sw_samplers_create(&s, config, NULL), SW_OK);
-	for (uint64_t t = 1; t <= trials; t++) {
-		learn_suggest(s, &h, &kept[t]);
-		ck_assert_int_eq(space_check(space, kept[t].values, NULL), SW_OK);
-		if (t % 5 == 0) {
-			ck_assert_int_eq(sw_samplers_create(&fresh, config, NULL), SW_OK);
-			learn_suggest(fresh, &h, &out);
-			learn_same(&out, &kept[t], n);
-			sw_sampler_destroy(fresh);
-		}
-		if (t % 7 == 0) { /* a guess that is taken back */
-			learn_add(&h, kept[t].values);
-			learn_suggest(s, &h, &out);
-			h.trials--;
-		}
-		learn_add(&h, kept[t].values);
-		learn_news(&h, ended, &rng, config->n_levels > 0 ? 2 : 1);
-	}
-	for (uint64_t t = trials; t > trials / 2; t -= 11) {
-		ck_assert_int_eq(sw_history_copy(&past, &h, kept[t].known), SW_OK);
-		past.trials = t - 1;
-		learn_suggest(s, &past, &again);
-		learn_same(&again, &kept[t], n);
-	}
-	sw_sampler_destroy(s);
-	sw_history_fini(&h);
-	sw_history_fini(&past);
-}
-
-static inline void learn_check_replay(enum sw_sampler_kind kind, const struct sw_space *space,
-				      uint64_t trials)
-{
-	const struct sw_sampler_config config = {.kind = kind,
-						 .seed = 9,
-						 .space = space,
-						 .n_metrics = 1,
-						 .n_levels = kind == SW_SAMPLER_BOHB ? 2 : 0};
-
-	learn_check_replay_of(&config, trials);
 }
 
 #endif

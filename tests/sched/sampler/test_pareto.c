@@ -103,37 +103,6 @@ TEST_LOOP(volume_of_whole_numbers_is_the_cells_that_they_cover, 0, 6)
 	}
 }
 
-TEST_LOOP(volume_of_any_rows_agrees_with_thrown_points, 0, 5)
-{
-	const size_t m = (size_t)_i + 2, n = 30, throws = 40000;
-	double y[MOST * SW_METRICS_MAX], reference[SW_METRICS_MAX], volume;
-	uint64_t state = 11;
-	size_t hits = 0;
-
-	for (size_t i = 0; i < n * m; i++)
-		y[i] = unit(&state);
-	for (size_t k = 0; k < m; k++)
-		reference[k] = 1;
-	ck_assert_int_eq(sw_hypervolume(y, n, m, reference, &volume), SW_OK);
-	for (size_t t = 0; t < throws; t++) {
-		double at[SW_METRICS_MAX];
-		bool in = false;
-
-		for (size_t k = 0; k < m; k++)
-			at[k] = unit(&state);
-		for (size_t i = 0; i < n && !in; i++) {
-			in = true;
-			for (size_t k = 0; k < m; k++)
-				in = in && y[i * m + k] <= at[k];
-		}
-		hits += in;
-	}
-	const double seen = (double)hits / (double)throws;
-	const double sd = sqrt(seen * (1 - seen) / (double)throws);
-	ck_assert_msg(fabs(volume - seen) < 5 * sd, "%zu metrics: %g, thrown %g +- %g", m, volume,
-		      seen, sd);
-}
-
 TEST(volume_beyond_its_work_or_any_number_is_refused)
 {
 	enum { N = 1000 };

@@ -13,6 +13,7 @@
 #define SPACES 30
 #define TRIALS 45
 #define LEVELS 3
+#define LONG   399 /* trials of one sweep of tpe: more than it has kernels for */
 
 /* Sweeps some of whose suggestions are made without memory: of one metric with rungs, of one
  * without, and of two. */
@@ -155,6 +156,31 @@ static void check_again(const struct sw_sampler_config *c, const struct sw_histo
 	sw_sampler_destroy(fresh);
 }
 
+/* A suggestion that is made once more when its sweep has gone on. */
+struct kept {
+	struct sw_suggestion got;
+	uint64_t trials, made;
+};
+
+static void check_past(const struct sw_sampler_config *c, const struct sw_history *h,
+		       struct sw_sampler *s, const struct kept *k)
+{
+	struct sw_suggestion again = {.state = NULL};
+	struct sw_history past;
+
+	sw_history_init(&past, h->n_params, h->n_metrics);
+	/* As one that held what came later. */
+	ck_assert_int_eq(sw_history_copy(&past, h, h->n_obs), SW_OK);
+	ck_assert_int_eq(sw_history_copy(&past, h, k->got.known), SW_OK);
+	past.trials = k->trials;
+	if (sw_sampler_learns(s, k->made) && c->kind != SW_SAMPLER_BAYES) {
+		ck_assert_int_eq(sw_sampler_suggest(s, &past, k->made, &again, NULL), SW_OK);
+		learn_same(&k->got, &again, h->n_params);
+	}
+	sw_suggestion_fini(&again);
+	sw_history_fini(&past);
+}
+
 static void check_point(const struct sw_space *space, const struct sw_suggestion *got)
 {
 	struct sw_value canonical[SW_SPACE_MAX_PARAMS];
@@ -227,14 +253,16 @@ static void run(const struct sw_sampler_config *c, struct sw_sampler *s, int mod
 {
 	static const bool none[SW_SPACE_MAX_PARAMS];
 	struct sw_suggestion before = {.state = NULL}, got = {.state = NULL};
-	bool ended[TRIALS + 1] = {false};
-	uint32_t level[TRIALS + 1] = {0};
+	bool ended[LONG + 1] = {false};
+	uint32_t level[LONG + 1] = {0};
+	const uint64_t trials = c->kind == SW_SAMPLER_TPE && c->seed == 1 ? LONG : TRIALS;
 	struct sw_err err = SW_ERR_INIT;
+	struct kept middle = {.made = 0};
 	uint64_t made = 0;
 	struct sw_history h;
 
 	sw_history_init(&h, sw_space_size(c->space), c->n_metrics);
-	while (h.trials < TRIALS) {
+	while (h.trials < trials) {
 		if (below(rng, 6) == 0) {
 			struct sw_value own[SW_SPACE_MAX_PARAMS];
 
@@ -266,6 +294,8 @@ static void run(const struct sw_sampler_config *c, struct sw_sampler *s, int mod
 				ck_assert_int_eq(
 					sw_sampler_restore(s, got.state, got.state_n, NULL), SW_OK);
 			}
+			if (middle.made == 0 && h.trials >= trials / 2)
+				middle = (struct kept){got, h.trials, made};
 			learn_add(&h, got.values);
 			sw_suggestion_fini(&before);
 			before = got;
@@ -273,6 +303,8 @@ static void run(const struct sw_sampler_config *c, struct sw_sampler *s, int mod
 		}
 		move_on(&h, ended, level, mode, rng);
 	}
+	if (middle.made > 0)
+		check_past(c, &h, s, &middle);
 	sw_suggestion_fini(&before);
 	sw_suggestion_fini(&got);
 	sw_history_fini(&h);

@@ -1,6 +1,5 @@
 /* tests/sched/sampler/test_scalarise.c — one number for several metrics keeps to what dominates
  * what, does not care for units, and reaches a whole front. */
-#include "base/fault.h"
 #include "sched/sampler/scalarise.h"
 #include "tests/run.h"
 #include "tests/sched/suite.h"
@@ -167,24 +166,5 @@ TEST(value_of_the_largest_numbers_is_finite)
 		}
 	}
 }
-
-#ifdef SW_FAULTS
-TEST(scalar_without_memory_says_so)
-{
-	const double y[] = {1, 2, 2, 1};
-	unsigned fired = 1;
-
-	for (unsigned nth = 1; fired != 0; nth++) {
-		struct sw_scalar s = {.m = 2};
-
-		ck_assert_uint_lt(nth, 10);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		const sw_status rc = sw_scalar_fit(&s, y, 2);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-		ck_assert_int_eq(rc, fired > 0 ? SW_NOMEM : SW_OK);
-	}
-}
-#endif
 
 RUN_TESTS(NULL, NULL)

@@ -170,28 +170,45 @@ TEST(space_over_its_limit_is_refused)
 }
 
 #ifdef SW_FAULTS
+/* Parameters, then a condition on the first and a constraint of the second: what fails for want of
+ * memory leaves the space as it was. */
 TEST(space_without_memory_keeps_what_it_had)
 {
+	enum { N = 20 };
+	static const struct sw_term second = {.coef = 1, .n_factors = 1, .factor = {1}};
+	const struct sw_param p = {.dist = SW_DIST_CATEGORICAL,
+				   .n_choices = 2,
+				   .weights = good_weights,
+				   .numbers = good_weights};
+	const struct sw_constraint c = {.left = {.terms = &second, .n_terms = 1}};
 	unsigned fired = 1;
 
 	for (unsigned nth = 1; fired != 0; nth++) {
+		size_t held = 0, constraints = 0;
+		bool conditional = false;
 		struct sw_space *s;
-		const struct sw_param p = {
-			.dist = SW_DIST_CATEGORICAL, .n_choices = 2, .weights = good_weights};
-		size_t held = 0;
 
 		ck_assert_uint_lt(nth, 100);
 		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
 		const sw_status rc = sw_space_create(&s);
 		ck_assert_int_eq(rc, nth == 1 ? SW_NOMEM : SW_OK);
-		for (int i = 0; rc == SW_OK && i < 20; i++) {
+		for (size_t i = 0; rc == SW_OK && i < N + 2; i++) {
 			struct sw_err e = SW_ERR_INIT;
-			const sw_status added = sw_space_add(s, &p, &e);
+			const sw_status made =
+				i < N    ? sw_space_add(s, &p, &e)
+				: i == N ? sw_space_when(s, 1, 0, &(struct sw_value){.choice = 1},
+							 1, &e)
+					 : sw_space_constrain(s, &c, &e);
+			const bool ok = made == SW_OK;
 
-			ck_assert(added == SW_OK || added == SW_NOMEM);
-			ck_assert_int_eq(e.code, added);
-			held += added == SW_OK;
+			held += ok && i < N;
+			conditional = conditional || (ok && i == N);
+			constraints += ok && i > N;
+			ck_assert(ok || made == SW_NOMEM);
+			ck_assert_int_eq(e.code, made);
 			ck_assert_uint_eq(sw_space_size(s), held);
+			ck_assert_int_eq(sw_space_conditional(s), conditional);
+			ck_assert_uint_eq(sw_space_constraints(s), constraints);
 		}
 		fired = sw_fault_fired(SW_FAULT_MALLOC);
 		sw_fault_arm(SW_FAULT_MALLOC, 0, false);

@@ -1,6 +1,5 @@
 /* tests/sched/space/test_space_constraint.c — comparisons between parameters; points from
  * outside. */
-#include "base/fault.h"
 #include "sched/space/space.h"
 #include "sched/sweep/samplers.h"
 #include "tests/run.h"
@@ -323,30 +322,6 @@ TEST_ROWS(space_value_from_outside_is_checked_against_its_parameter, values)
 	ck_assert_str_eq(point.ptr, msg == NULL ? "" : "/0");
 	sw_space_destroy(s);
 }
-
-#ifdef SW_FAULTS
-TEST(space_constraint_without_memory_changes_nothing)
-{
-	static const struct sw_term a = TERM(1, A);
-	const struct sw_constraint c = {.left = {.terms = &a, .n_terms = 1}};
-	unsigned fired = 1;
-
-	for (unsigned nth = 1; fired != 0; nth++) {
-		struct sw_space *s = make();
-		struct sw_err e = SW_ERR_INIT;
-
-		ck_assert_uint_lt(nth, 20);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		const sw_status rc = sw_space_constrain(s, &c, &e);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-		ck_assert_int_eq(rc, fired != 0 ? SW_NOMEM : SW_OK);
-		ck_assert_int_eq(e.code, rc);
-		ck_assert_uint_eq(sw_space_constraints(s), fired == 0);
-		sw_space_destroy(s);
-	}
-}
-#endif
 
 /* Ordered parameters: of 12 drawn at random one set in 479,001,600 is in order. */
 TEST_LOOP(space_of_ordered_parameters_is_never_at_a_loss, 0, 2)

@@ -1,5 +1,4 @@
 /* tests/sched/space/test_space_when.c — which parameters are active at a point. */
-#include "base/fault.h"
 #include "sched/space/space.h"
 #include "tests/run.h"
 #include "tests/sched/suite.h"
@@ -221,32 +220,5 @@ TEST(space_chain_as_long_as_can_be_is_settled)
 		ck_assert(!active[i]);
 	sw_space_destroy(s);
 }
-
-#ifdef SW_FAULTS
-TEST(space_condition_without_memory_changes_nothing)
-{
-	unsigned fired = 1;
-
-	for (unsigned nth = 1; fired != 0; nth++) {
-		struct sw_space *s = make();
-		struct sw_err e = SW_ERR_INIT;
-		struct sw_value v[N] = {{0}};
-		bool active[N];
-
-		ck_assert_uint_lt(nth, 20);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		const sw_status rc =
-			sw_space_when(s, STEP, OPT, &(struct sw_value){.choice = 1}, 1, &e);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-		ck_assert_int_eq(rc, fired != 0 ? SW_NOMEM : SW_OK);
-		ck_assert_int_eq(e.code, rc);
-		ck_assert_int_eq(sw_space_seal(s, NULL), SW_OK);
-		sw_space_active(s, v, active);
-		ck_assert_int_eq(active[STEP], fired != 0);
-		sw_space_destroy(s);
-	}
-}
-#endif
 
 RUN_TESTS(NULL, NULL)

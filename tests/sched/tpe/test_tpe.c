@@ -5,38 +5,6 @@
 #include "tests/sched/sampler/learn.h"
 #include <math.h>
 
-/* A cube of d numbers, a sampler on it, an empty history. */
-struct world {
-	struct sw_space *space;
-	struct sw_sampler *s;
-	struct sw_history h;
-	struct sw_suggestion out;
-};
-
-static void world_init(struct world *w, struct sw_space *space, uint64_t seed)
-{
-	*w = (struct world){.space = space, .s = learn_sampler(SW_SAMPLER_TPE, space, seed)};
-	sw_history_init(&w->h, sw_space_size(space), 1);
-}
-
-static void world_fini(struct world *w)
-{
-	sw_sampler_destroy(w->s);
-	sw_history_fini(&w->h);
-	sw_space_destroy(w->space);
-}
-
-static void ask(struct world *w)
-{
-	learn_suggest(w->s, &w->h, &w->out);
-	learn_add(&w->h, w->out.values);
-}
-
-static void tell(struct world *w, double y)
-{
-	learn_tell(&w->h, w->h.trials, SW_OBS_FINAL, 0, &y);
-}
-
 TEST(tpe_starts_with_sobol_and_says_what_it_knew)
 {
 	struct sw_space *space = learn_cube(3);
@@ -44,10 +12,10 @@ TEST(tpe_starts_with_sobol_and_says_what_it_knew)
 	struct sw_value v[3];
 	struct world w;
 
-	world_init(&w, space, 4);
+	world_init(&w, SW_SAMPLER_TPE, space, 4);
 	for (uint64_t t = 1; t <= 12; t++) {
 		ck_assert(sw_sampler_learns(w.s, t));
-		ask(&w);
+		(void)world_ask(&w);
 		ck_assert_str_eq(w.out.source, t <= 8 ? "sobol" : "tpe");
 		ck_assert_uint_eq(w.out.known, t - 1);
 		ck_assert_int_eq(w.out.acquisition, SW_ACQUISITION_NONE);
@@ -57,7 +25,7 @@ TEST(tpe_starts_with_sobol_and_says_what_it_knew)
 				ck_assert_double_eq(v[i].number, w.out.values[i].number);
 		} else
 			ck_assert_double_gt(w.out.ei, 0.0);
-		tell(&w, w.out.values[0].number);
+		world_tell(&w, SW_OBS_FINAL, w.out.values[0].number);
 	}
 	sw_sampler_destroy(sobol);
 	world_fini(&w);
@@ -137,15 +105,6 @@ TEST(tpe_begins_in_the_middle_of_ranges_beside_categories)
 	sw_space_destroy(numbers);
 }
 
-/* More trials than it has kernels for: the evenly spread ones thin out. */
-TEST(tpe_long_history_gives_the_same_suggestion)
-{
-	struct sw_space *space = learn_cube(2);
-
-	learn_check_replay(SW_SAMPLER_TPE, space, 399);
-	sw_space_destroy(space);
-}
-
 static double bowl(const struct sw_value *v)
 {
 	const double x = log10(v[1].number) + 3.0, n = v[2].number - 4.0;
@@ -164,15 +123,13 @@ static double best_of(enum sw_sampler_kind kind, uint64_t seed, int trials)
 	double best = INFINITY;
 	struct world w;
 
-	world_init(&w, learn_space(p, ROWS(p)), seed);
-	sw_sampler_destroy(w.s);
-	w.s = learn_sampler(kind, w.space, seed);
+	world_init(&w, kind, learn_space(p, ROWS(p)), seed);
 	for (int t = 0; t < trials; t++) {
-		ask(&w);
+		(void)world_ask(&w);
 		const double y = bowl(w.out.values);
 
 		best = fmin(best, y);
-		tell(&w, y);
+		world_tell(&w, SW_OBS_FINAL, y);
 	}
 	world_fini(&w);
 	return best;
@@ -188,95 +145,6 @@ TEST(tpe_beats_random_on_a_mixed_bowl)
 	ck_assert_int_ge(won, 8);
 }
 
-/* Twenty results of a bowl, then fifty suggestions: how far on average each is from the nearest
- * other one. */
-static double apart(bool pending, uint64_t seed)
-{
-	struct world w;
-	double sum = 0.0;
-
-	world_init(&w, learn_cube(2), seed);
-	for (int t = 0; t < 20; t++) {
-		ask(&w);
-		tell(&w, hypot(w.out.values[0].number - 0.5, w.out.values[1].number - 0.5));
-	}
-	for (int t = 0; t < 50; t++) {
-		ask(&w);
-		if (!pending)
-			learn_tell(&w.h, w.h.trials, SW_OBS_NONE, 0, NULL);
-	}
-	for (uint64_t i = 20; i < 70; i++) {
-		double least = INFINITY;
-
-		for (uint64_t k = 20; k < 70; k++) {
-			const struct sw_value *a = w.h.values + 2 * i, *b = w.h.values + 2 * k;
-
-			if (i != k)
-				least = fmin(least, hypot(a[0].number - b[0].number,
-							  a[1].number - b[1].number));
-		}
-		ck_assert(!pending || least > 1e-6);
-		sum += least / 50.0;
-	}
-	world_fini(&w);
-	return sum;
-}
-
-TEST(tpe_fifty_at_once_keep_apart)
-{
-	double together = 0.0, alone = 0.0;
-
-	for (uint64_t seed = 1; seed <= 5; seed++) {
-		together += apart(true, seed);
-		alone += apart(false, seed);
-	}
-	ck_assert_double_gt(together, 1.5 * alone);
-}
-
-/* Nothing is learned from a repetition while there is something new to try. */
-TEST(tpe_small_space_is_tried_without_repetition)
-{
-	const struct sw_param p[] = {{.dist = SW_DIST_CATEGORICAL, .n_choices = 6},
-				     {.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 5}};
-	bool seen[6][6] = {{false}};
-	int repeated = 0;
-	struct world w;
-
-	world_init(&w, learn_space(p, 2), 8);
-	for (int t = 0; t < 24; t++) {
-		ask(&w);
-		bool *at = &seen[w.out.values[0].choice][(int)w.out.values[1].number];
-
-		repeated += *at && strcmp(w.out.source, "tpe") == 0;
-		*at = true;
-		tell(&w, w.out.values[1].number);
-	}
-	ck_assert_int_eq(repeated, 0);
-	world_fini(&w);
-}
-
-TEST(tpe_leaves_the_infeasible_half)
-{
-	int inside = 0;
-	struct world w;
-
-	for (uint64_t seed = 1; seed <= 5; seed++) {
-		world_init(&w, learn_cube(3), seed);
-		for (int t = 0; t < 60; t++) {
-			ask(&w);
-			const bool bad = w.out.values[0].number < 0.6;
-
-			if (bad)
-				learn_tell(&w.h, w.h.trials, SW_OBS_INFEASIBLE, 0, NULL);
-			else
-				tell(&w, w.out.values[1].number);
-			inside += t >= 40 && bad;
-		}
-		world_fini(&w);
-	}
-	ck_assert_int_le(inside, 40); /* of 100; random: 60 */
-}
-
 static const struct {
 	enum sw_obs_kind other; /* of the trials around 0.2, whose values are lower */
 	double expected;
@@ -290,7 +158,7 @@ TEST_ROWS(tpe_pruned_trials_come_after_completed_ones, ranked)
 	uint64_t rng = 7;
 	struct world w;
 
-	world_init(&w, learn_cube(1), 1);
+	world_init(&w, SW_SAMPLER_TPE, learn_cube(1), 1);
 	for (int t = 0; t < 30; t++) {
 		const double spread = 0.04 * (unit(&rng) - 0.5), low = 0.2 + spread;
 		const double high = 0.8 + spread;
@@ -299,32 +167,11 @@ TEST_ROWS(tpe_pruned_trials_come_after_completed_ones, ranked)
 		learn_point(&w.h, &high, SW_OBS_FINAL, 1.0 + spread);
 	}
 	for (int t = 0; t < 20; t++) {
-		ask(&w);
+		(void)world_ask(&w);
 		near_by += fabs(w.out.values[0].number - ranked[_i].expected) < 0.15;
-		learn_tell(&w.h, w.h.trials, SW_OBS_NONE, 0, NULL);
+		world_tell(&w, SW_OBS_NONE, 0);
 	}
 	ck_assert_int_ge(near_by, 14);
-	world_fini(&w);
-}
-
-TEST(tpe_priors_count_as_results)
-{
-	struct world w;
-	int near_by = 0;
-
-	world_init(&w, learn_cube(1), 2);
-	for (int i = 0; i < 40; i++) {
-		const struct sw_value v = {.number = i / 40.0};
-		const double y = fabs(v.number - 0.3);
-
-		ck_assert_int_eq(sw_history_add_prior(&w.h, &v, &y), SW_OK);
-	}
-	for (int t = 0; t < 10; t++) {
-		ask(&w);
-		ck_assert_str_eq(w.out.source, "tpe");
-		near_by += fabs(w.out.values[0].number - 0.3) < 0.2;
-	}
-	ck_assert_int_ge(near_by, 7);
 	world_fini(&w);
 }
 
@@ -342,9 +189,9 @@ TEST(tpe_branches_learn_apart)
 	ck_assert_int_eq(sw_space_when(space, 1, 0, &a, 1, NULL), SW_OK);
 	ck_assert_int_eq(sw_space_when(space, 2, 0, &b, 1, NULL), SW_OK);
 	ck_assert_int_eq(sw_space_seal(space, NULL), SW_OK);
-	world_init(&w, space, 12);
+	world_init(&w, SW_SAMPLER_TPE, space, 12);
 	for (int t = 0; t < 120; t++) {
-		ask(&w);
+		(void)world_ask(&w);
 		const uint32_t branch = w.out.values[0].choice;
 		const double x = w.out.values[1 + branch].number, at = branch == 0 ? 0.2 : 0.9;
 
@@ -353,7 +200,7 @@ TEST(tpe_branches_learn_apart)
 			late[branch]++;
 			right += fabs(x - at) < 0.15;
 		}
-		tell(&w, fabs(x - at));
+		world_tell(&w, SW_OBS_FINAL, fabs(x - at));
 	}
 	ck_assert_int_ge(right, 32); /* of 40; random: 12 */
 	ck_assert_int_gt(late[0] + late[1], 39);

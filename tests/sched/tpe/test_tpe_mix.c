@@ -37,64 +37,73 @@ static const struct {
 	{{.dist = SW_DIST_NORMAL, .mu = 1, .sigma = 4}, TPE_SMOOTH},
 };
 
-TEST_ROWS(tpe_chances_of_one_axis_have_a_sum_of_one, rows)
-{
-	struct sw_space *s = learn_space(&rows[_i].p, 1);
-	struct sw_tpe_book book = {.space = s, .n_params = 1};
-	struct sw_tpe_axis axis = {.levels = 0};
+/* The estimator of one row's axis. */
+struct one_axis {
+	struct sw_space *s;
+	struct sw_tpe_axis axis;
 	struct sw_tpe_mix m;
-	const struct sw_tpe_config config = {.width = 0.1, .width_min = 0.01};
+};
 
-	ck_assert_uint_eq(sw_tpe_axes(&book, 0, &axis), 1);
-	ck_assert_int_eq(axis.kind, rows[_i].kind);
-	ck_assert_int_eq(sw_tpe_mix_init(&m, s, 1, KERNELS), SW_OK);
-	m.axes = &axis;
-	m.d = 1;
-	m.n = KERNELS;
-	for (size_t i = 0; i < KERNELS; i++) {
+static void open_axis(struct one_axis *a, int row, size_t kernels)
+{
+	static const struct sw_tpe_config config = {.width = 0.1, .width_min = 0.01};
+
+	*a = (struct one_axis){.s = learn_space(&rows[row].p, 1)};
+	struct sw_tpe_book book = {.space = a->s, .n_params = 1};
+
+	ck_assert_uint_eq(sw_tpe_axes(&book, 0, &a->axis), 1);
+	ck_assert_int_eq(a->axis.kind, rows[row].kind);
+	ck_assert_int_eq(sw_tpe_mix_init(&a->m, a->s, 1, KERNELS), SW_OK);
+	a->m.axes = &a->axis;
+	a->m.d = 1;
+	a->m.n = kernels;
+	for (size_t i = 0; i < kernels; i++) {
 		struct sw_value v;
 
-		sw_space_decode(s, &(double){0.1 + 0.35 * (double)i}, &v);
-		sw_space_encode(s, &v, &m.mu[i]);
+		sw_space_decode(a->s, &(double){0.1 + 0.35 * (double)i}, &v);
+		sw_space_encode(a->s, &v, &a->m.mu[i]);
 	}
-	sw_tpe_mix_set(&m, &config, NULL);
+	sw_tpe_mix_set(&a->m, &config, NULL);
+}
+
+static void close_axis(struct one_axis *a)
+{
+	sw_tpe_mix_fini(&a->m);
+	sw_space_destroy(a->s);
+}
+
+TEST_ROWS(tpe_chances_of_one_axis_have_a_sum_of_one, rows)
+{
+	struct one_axis a;
+
+	open_axis(&a, _i, KERNELS);
 	/* Narrow levels are taken for flat. */
-	ck_assert_double_eq_tol(total(&m, s), 1.0, 0.01);
-	sw_tpe_mix_fini(&m);
-	sw_space_destroy(s);
+	ck_assert_double_eq_tol(total(&a.m, a.s), 1.0, 0.01);
+	close_axis(&a);
 }
 
 /* Without kernels a level is as likely as the part of the axis that decodes to it. */
 TEST_ROWS(tpe_chance_of_a_level_without_kernels_is_its_share, rows)
 {
-	struct sw_space *s = learn_space(&rows[_i].p, 1);
-	struct sw_tpe_book book = {.space = s, .n_params = 1};
-	struct sw_tpe_axis axis = {.levels = 0};
-	struct sw_tpe_mix m;
-	const struct sw_tpe_config config = {.width = 0.1, .width_min = 0.01};
+	struct one_axis a;
 
-	ck_assert_uint_eq(sw_tpe_axes(&book, 0, &axis), 1);
-	ck_assert_int_eq(sw_tpe_mix_init(&m, s, 1, KERNELS), SW_OK);
-	m.axes = &axis;
-	m.d = 1;
-	sw_tpe_mix_set(&m, &config, NULL);
-	for (uint64_t k = 0; k < sw_space_levels(s, 0); k++) {
-		const struct sw_value level = sw_space_level(s, 0, k);
+	open_axis(&a, _i, 0);
+	for (uint64_t k = 0; k < sw_space_levels(a.s, 0); k++) {
+		const struct sw_value level = sw_space_level(a.s, 0, k);
 		unsigned n = 0;
 		double unit;
 
 		for (unsigned i = 0; i < CELLS; i++) {
 			struct sw_value v;
 
-			sw_space_decode(s, &(double){(i + 0.5) / CELLS}, &v);
+			sw_space_decode(a.s, &(double){(i + 0.5) / CELLS}, &v);
 			n += !(v.number < level.number) && !(v.number > level.number);
 		}
-		sw_space_encode(s, &level, &unit);
-		ck_assert_double_eq_tol(exp(sw_tpe_mix_at(&m, &unit)), n / (double)CELLS,
+		sw_space_encode(a.s, &level, &unit);
+		ck_assert_double_eq_tol(exp(sw_tpe_mix_at(&a.m, &unit)), n / (double)CELLS,
 					2.0 / CELLS);
 	}
-	sw_tpe_mix_fini(&m);
-	sw_space_destroy(s);
+	close_axis(&a);
 }
 
 RUN_TESTS(NULL, NULL)

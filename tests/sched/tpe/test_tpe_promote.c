@@ -8,7 +8,7 @@
 #define LOW  0.2
 #define HIGH 0.8
 
-struct world {
+struct sweep {
 	struct sw_space *space;
 	struct sw_sampler *s;
 	struct sw_history h;
@@ -16,9 +16,9 @@ struct world {
 	uint64_t rng;
 };
 
-static void world_init(struct world *w)
+static void open_sweep(struct sweep *w)
 {
-	*w = (struct world){.space = learn_cube(1), .rng = 7};
+	*w = (struct sweep){.space = learn_cube(1), .rng = 7};
 	const struct sw_sampler_config c = {.kind = SW_SAMPLER_TPE,
 					    .seed = 1,
 					    .space = w->space,
@@ -30,7 +30,7 @@ static void world_init(struct world *w)
 	sw_history_init(&w->h, 1, 1);
 }
 
-static void world_fini(struct world *w)
+static void close_sweep(struct sweep *w)
 {
 	sw_sampler_destroy(w->s);
 	sw_history_fini(&w->h);
@@ -38,7 +38,7 @@ static void world_fini(struct world *w)
 }
 
 /* A trial around x that waits at its first rung, where it had about y. */
-static uint64_t wait_at(struct world *w, double x, double y)
+static uint64_t wait_at(struct sweep *w, double x, double y)
 {
 	const double spread = 0.04 * (unit(&w->rng) - 0.5);
 	const struct sw_value v = {.number = x + spread};
@@ -50,7 +50,7 @@ static uint64_t wait_at(struct world *w, double x, double y)
 }
 
 /* Of 20 suggestions, those near x. */
-static int suggested_near(struct world *w, double x)
+static int suggested_near(struct sweep *w, double x)
 {
 	int near_by = 0;
 
@@ -65,9 +65,9 @@ static int suggested_near(struct world *w, double x)
 
 TEST(tpe_promote_learns_from_those_that_wait)
 {
-	struct world w;
+	struct sweep w;
 
-	world_init(&w);
+	open_sweep(&w);
 	for (int t = 0; t < 5; t++) {
 		ck_assert_int_le(suggested_near(&w, LOW), 12); /* Sobol's points still */
 		wait_at(&w, LOW, 0.1);
@@ -76,7 +76,7 @@ TEST(tpe_promote_learns_from_those_that_wait)
 	learn_suggest(w.s, &w.h, &w.out);
 	ck_assert_str_eq(w.out.source, "tpe");
 	ck_assert_int_ge(suggested_near(&w, LOW), 14);
-	world_fini(&w);
+	close_sweep(&w);
 }
 
 static const enum sw_obs_kind further[] = {SW_OBS_RUNG, SW_OBS_FINAL};
@@ -84,9 +84,9 @@ static const enum sw_obs_kind further[] = {SW_OBS_RUNG, SW_OBS_FINAL};
 /* What went on counts for what it came to, above all that wait below. */
 TEST_ROWS(tpe_promote_ranks_by_how_far_a_trial_came, further)
 {
-	struct world w;
+	struct sweep w;
 
-	world_init(&w);
+	open_sweep(&w);
 	for (int t = 0; t < 20; t++) {
 		const double y = 1.0;
 
@@ -95,14 +95,14 @@ TEST_ROWS(tpe_promote_ranks_by_how_far_a_trial_came, further)
 		learn_tell(&w.h, trial, further[_i], 1, &y);
 	}
 	ck_assert_int_ge(suggested_near(&w, HIGH), 14);
-	world_fini(&w);
+	close_sweep(&w);
 }
 
 TEST(tpe_promote_forgets_the_rung_of_who_failed_later)
 {
-	struct world w;
+	struct sweep w;
 
-	world_init(&w);
+	open_sweep(&w);
 	for (int t = 0; t < 20; t++) {
 		const uint64_t trial = wait_at(&w, LOW, 0.1);
 
@@ -110,7 +110,7 @@ TEST(tpe_promote_forgets_the_rung_of_who_failed_later)
 		wait_at(&w, HIGH, 0.9);
 	}
 	ck_assert_int_ge(suggested_near(&w, HIGH), 14);
-	world_fini(&w);
+	close_sweep(&w);
 }
 
 /* A trial that goes on counts once: as much as one of which only the last was ever told. */
@@ -121,11 +121,11 @@ static const struct {
 
 TEST_ROWS(tpe_promote_counts_a_trial_once, lasts)
 {
-	struct world w;
+	struct sweep w;
 	double ei[2];
 
 	for (int rung_before = 0; rung_before < 2; rung_before++) {
-		world_init(&w);
+		open_sweep(&w);
 		for (int t = 0; t < 40; t++) {
 			const struct sw_value v = {.number = t % 10 == 0 ? LOW : HIGH};
 			const double y = 0.5 * (t % 10) + 0.001 * t;
@@ -138,7 +138,7 @@ TEST_ROWS(tpe_promote_counts_a_trial_once, lasts)
 		learn_suggest(w.s, &w.h, &w.out);
 		ck_assert_str_eq(w.out.source, "tpe");
 		ei[rung_before] = w.out.ei;
-		world_fini(&w);
+		close_sweep(&w);
 	}
 	ck_assert_double_eq(ei[0], ei[1]);
 }
