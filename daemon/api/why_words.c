@@ -150,7 +150,7 @@ static void add_slots(const struct sw_running *live, struct sw_buf *out)
 			(void)sw_buf_addf(out, "takes none (%s)", why);
 		else if (sw_place_hinders(s, live, hinder, sizeof hinder))
 			(void)sw_buf_addf(out, "free (%s)", hinder);
-		else if (s->holder >= 0)
+		else if (s->holder >= 0 && d->slot.slots[s->holder].state == SW_SLOT_BUSY)
 			(void)sw_buf_addf(out, "held by %lld/%lld with %s",
 					  (long long)d->slot.slots[s->holder].sweep,
 					  (long long)d->slot.slots[s->holder].trial,
@@ -161,8 +161,9 @@ static void add_slots(const struct sw_running *live, struct sw_buf *out)
 		else
 			(void)sw_buf_adds(out, s->state == SW_SLOT_DOWN       ? "down"
 					       : s->state == SW_SLOT_STARTING ? "starting"
-					       : s->program ? "still ends a program"
-							    : "free");
+					       : s->program || s->holder >= 0
+						       ? "still ends a program"
+						       : "free");
 	}
 	if (d->slot.slot_n > SLOTS_SHOWN)
 		(void)sw_buf_addf(out, ", and %zu more", d->slot.slot_n - SLOTS_SHOWN);

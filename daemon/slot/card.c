@@ -14,7 +14,7 @@ const char *sw_card_state_name(enum sw_card_state state)
 
 void sw_card_init(struct sw_card *c)
 {
-	*c = (struct sw_card){.state = SW_CARD_UNKNOWN, .ecc_first = -1, .ecc = -1};
+	*c = (struct sw_card){.state = SW_CARD_UNKNOWN, .ecc_first = -1, .ecc = -1, .level = -1};
 }
 
 static bool is_session_of(int64_t session, const struct sw_card_ours *ours)
@@ -41,7 +41,9 @@ bool sw_card_is_ours(const struct sw_nvml_proc *p, const struct sw_card_ours *ou
 
 struct sums {
 	int64_t ours, strangers, rest;
+	int64_t programs;                 /* of ours what processes have that are no workers */
 	bool dead;                        /* a process of the worker that ended is still there */
+	bool vague;                       /* whose the rest is, nobody can tell */
 	const struct sw_nvml_proc *worst; /* of the strangers */
 	size_t strangers_n;
 };
@@ -51,7 +53,8 @@ static void sum_memory(const struct sw_card *c, const struct sw_card_ours *ours,
 	const struct sw_nvml_card *now = &c->now;
 	bool unsaid = false;
 
-	*s = (struct sums){.rest = now->used > 0 ? now->used : 0};
+	*s = (struct sums){.rest = now->used > 0 ? now->used : 0,
+			   .vague = now->unlisted || (c->program && ours->hidden)};
 	for (size_t i = 0; i < now->proc_n; i++) {
 		const struct sw_nvml_proc *p = &now->proc[i];
 		const int64_t bytes = p->bytes > 0 ? p->bytes : 0;
@@ -61,6 +64,8 @@ static void sum_memory(const struct sw_card *c, const struct sw_card_ours *ours,
 		s->rest -= bytes;
 		if (sw_card_is_ours(p, ours)) {
 			s->ours += bytes;
+			if (!is_session_of(p->pid, ours)) /* a worker leads its session */
+				s->programs += bytes;
 		} else if (c->dead != 0 && p->session == c->dead) {
 			s->dead = true;
 		} else if (p->compute) {
@@ -99,30 +104,34 @@ static void say_strangers(struct sw_card *c, const struct sums *s)
 static enum sw_card_state judge_freeing(struct sw_card *c, const struct sums *s, int64_t now_us,
 					int64_t free_us)
 {
-	/* No worker has ended since its memory was last seen to be back. */
+	/* Nothing has ended since its memory was last seen to be back. */
 	if (c->freeing_us == 0)
 		return SW_CARD_OK;
-	if (!s->dead && s->rest <= c->rest + SW_CARD_SMALL) {
+	/* Against what was there before: the driver's own part is nobody's. A worker that goes on
+	 * keeps what it has itself. */
+	const int64_t more = c->program ? s->programs + s->rest - c->level : s->rest - c->rest;
+	const bool left = c->program ? s->programs > 0 : s->dead;
+	const char *who = c->program ? "program" : "worker";
+	if (more <= SW_CARD_SMALL && (c->program || !left)) {
 		c->freeing_us = 0;
 		c->dead = 0;
 		return SW_CARD_OK;
 	}
-	/* Against what was there while no worker ran: the driver's own part is no worker's. */
-	const int64_t more = s->rest > c->rest ? s->rest - c->rest : 0;
 	if (now_us - c->freeing_us < free_us) {
-		(void)snprintf(c->why, sizeof c->why, "the memory of its last worker is not back");
+		(void)snprintf(c->why, sizeof c->why, "the memory of its last %s is not back", who);
 		return SW_CARD_FREEING;
 	}
 	/* It may be a desktop's as well, which has grown meanwhile; nothing will ever tell. */
-	if (c->now.unlisted) {
-		c->rest = s->rest;
+	if (s->vague) {
+		if (!c->program)
+			c->rest = s->rest;
 		c->freeing_us = 0;
 		return SW_CARD_OK;
 	}
-	(void)snprintf(c->why, sizeof c->why,
-		       "%lld s after its worker ended %lld MiB are not back%s",
-		       (long long)((now_us - c->freeing_us) / 1000000), MIB(more),
-		       s->dead ? ", a process of it is left" : ", and no process has them");
+	(void)snprintf(c->why, sizeof c->why, "%lld s after its %s ended %lld MiB are not back%s",
+		       (long long)((now_us - c->freeing_us) / 1000000), who,
+		       MIB(more > 0 ? more : 0),
+		       left ? ", a process of it is left" : ", and no process has them");
 	return SW_CARD_DOWN;
 }
 
@@ -229,6 +238,10 @@ bool sw_card_take(struct sw_card *c, const struct sw_nvml_card *reading,
 	 * memory that is on its way back must not count as that. */
 	if (ours->here == 0 && c->freeing_us == 0)
 		c->rest = s.rest;
+	/* Of a program that runs at the first reading nobody knows what was there before. */
+	if (c->now.health == SW_NVML_OK &&
+	    (c->level < 0 || (!ours->programs && c->freeing_us == 0)))
+		c->level = s.rest + (ours->programs ? 0 : s.programs);
 	c->state = judge_reading(c, &s, now_us, free_us);
 	return c->state != before;
 }
@@ -247,16 +260,32 @@ bool sw_card_silent(struct sw_card *c, const char *why)
 	return changed;
 }
 
+static void await_memory(struct sw_card *c, const char *who, int64_t now_us)
+{
+	c->freeing_us = now_us;
+	/* The fault that it has stays the reason. */
+	if (c->state == SW_CARD_DOWN)
+		return;
+	c->state = SW_CARD_FREEING;
+	(void)snprintf(c->why, sizeof c->why, "the memory of its last %s is not yet looked at",
+		       who);
+}
+
 void sw_card_worker_ended(struct sw_card *c, int64_t session, int64_t now_us)
 {
 	/* Without an earlier reading the next has nothing to be compared with. */
 	if (c->state == SW_CARD_UNKNOWN)
 		return;
 	c->dead = session;
-	c->freeing_us = now_us;
-	/* The fault that it has stays the reason. */
-	if (c->state == SW_CARD_DOWN)
+	c->program = false;
+	await_memory(c, "worker", now_us);
+}
+
+void sw_card_program_ended(struct sw_card *c, int64_t now_us)
+{
+	/* As above; or a worker's memory is awaited, that of its programs with it. */
+	if (c->level < 0 || c->freeing_us != 0)
 		return;
-	c->state = SW_CARD_FREEING;
-	(void)snprintf(c->why, sizeof c->why, "the memory of its last worker is not yet looked at");
+	c->program = true;
+	await_memory(c, "program", now_us);
 }

@@ -5,7 +5,7 @@
  *   OK       may be given out
  *   HOT      at its slowdown temperature; new trials wait until it is SW_CARD_COOL below
  *   HELD     a process of somebody else has memory there
- *   FREEING  a worker ended there, and its memory is not yet seen to be free
+ *   FREEING  a worker, or the last program, ended there, and its memory is not yet seen to be free
  *   DOWN     lost, silent, uncorrected ECC errors, or memory that did not come back
  *
  * Each reading of NVML is judged. DOWN ends when the readings are good again; that for ECC
@@ -36,8 +36,9 @@ enum sw_card_state {
 struct sw_card_ours {
 	const int64_t *session; /* [n]: of all workers; each leads a session of its own */
 	size_t n;
-	size_t here; /* workers on this card */
-	bool hidden; /* NVML's process numbers mean nothing here (a container with its own): while
+	size_t here;   /* workers on this card */
+	bool programs; /* a program of a trial runs there, or still ends */
+	bool hidden;   /* NVML's process numbers mean nothing here (a container with its own): while
 			one of ours runs on the card, its processes count as ours */
 };
 
@@ -52,7 +53,10 @@ struct sw_card {
 	int64_t ecc_first, ecc; /* uncorrected errors at the start and as last read; -1: never */
 	int64_t dead;           /* session of the worker that ended last; 0: none */
 	int64_t freeing_us;     /* since when its memory is awaited; 0: it is not */
-	unsigned xid; /* after this error it works again only when it was reset; 0: none */
+	bool program;           /* it is a program that ended, not a worker */
+	int64_t level; /* bytes that neither strangers nor workers have, as last seen without a
+			  program; -1: never */
+	unsigned xid;  /* after this error it works again only when it was reset; 0: none */
 	bool hot;
 };
 
@@ -65,6 +69,8 @@ bool sw_card_take(struct sw_card *c, const struct sw_nvml_card *reading,
 bool sw_card_silent(struct sw_card *c, const char *why);
 /* A worker on it ended: its memory is awaited from the next reading on. */
 void sw_card_worker_ended(struct sw_card *c, int64_t session, int64_t now_us);
+/* The only program there ended, and its worker goes on: the same. */
+void sw_card_program_ended(struct sw_card *c, int64_t now_us);
 
 /* Is it lost, by the last reading or by an error since the start? */
 bool sw_card_is_lost(const struct sw_card *c);

@@ -5,6 +5,7 @@
 #include "daemon/slot/card_poll.h"
 #include "daemon/slot/device.h"
 #include "daemon/slot/executor.h"
+#include "daemon/slot/room.h"
 #include "daemon/slot/slot.h"
 #include "daemon/slot/xid.h"
 #include <stdio.h>
@@ -142,6 +143,18 @@ static size_t list_sessions(const struct sw_daemon *d, int64_t *out)
 	return n;
 }
 
+/* Does a program have the GPU, or a lane of it, or still end there? */
+static bool has_program(const struct sw_worker *w)
+{
+	for (unsigned k = 0; k < w->slot_n; k++) {
+		const int32_t lead = w->slots[k].holder;
+
+		if (w->slots[k].program || (lead >= 0 && w->slots->d->slot.slots[lead].program))
+			return true;
+	}
+	return false;
+}
+
 static void judge_card(struct sw_daemon *d, struct sw_worker *w, struct sw_card_ours *ours)
 {
 	struct sw_gpus *g = d->slot.gpus;
@@ -152,6 +165,7 @@ static void judge_card(struct sw_daemon *d, struct sw_worker *w, struct sw_card_
 	const char *name = w->slots->device.card;
 
 	ours->here = w->proc != NULL;
+	ours->programs = has_program(w);
 	for (size_t k = 0; i < g->view.n && k < g->view.card[i].xid_n; k++)
 		sw_log(SW_LOG_WARN, "device.xid", "device=%s xid=%u means=\"%s%s\"", name,
 		       g->view.card[i].xid[k], sw_xid_words(g->view.card[i].xid[k]),
@@ -316,6 +330,19 @@ bool sw_gpus_lost(struct sw_daemon *d, const struct sw_slot *s)
 	const struct sw_card *c = sw_gpus_card(d, s);
 
 	return c != NULL && sw_card_is_lost(c);
+}
+
+void sw_gpus_program_ended(struct sw_daemon *d, const struct sw_slot *s)
+{
+	for (size_t i = 0; i < d->slot.worker_n; i++) {
+		const struct sw_worker *w = &d->slot.workers[i];
+		struct sw_card *c = sw_gpus_card(d, w->slots);
+
+		if (c == NULL || !sw_room_has(s, w) || has_program(w))
+			continue;
+		sw_card_program_ended(c, d->clock->mono_us());
+		look_again(d);
+	}
 }
 
 void sw_gpus_worker_ended(struct sw_daemon *d, const struct sw_slot *s, int64_t session)

@@ -69,6 +69,9 @@ bool sw_gpus_is_fresh(struct sw_daemon *d, const struct sw_slot *s);
 /* Is its card lost, by the last reading? */
 bool sw_gpus_lost(struct sw_daemon *d, const struct sw_slot *s);
 
+/* The program of a slot's trial ended: its cards are looked at anew, and not given out before that,
+ * unless others run there: whose memory it is can then not be told. */
+void sw_gpus_program_ended(struct sw_daemon *d, const struct sw_slot *s);
 /* The worker of a slot ended: its card is looked at anew, and not given out before that. */
 void sw_gpus_worker_ended(struct sw_daemon *d, const struct sw_slot *s, int64_t session);
 /* Has the card been read since then? *failed: it is the hardware that is to blame. */

@@ -56,7 +56,7 @@ static void on_end(uv_work_t *work, int status)
 	/* Only now may the slots be given trials again: what was left could have written into the
 	 * next trial's folder. */
 	for (unsigned k = 0; k < w->slot_n; k++)
-		w->slots[k].program = w->slots[k].writes = false;
+		sw_slot_program_ended(&w->slots[k]);
 	l->done(w);
 	free(l);
 }

@@ -146,7 +146,22 @@ static void forget_trial(struct sw_slot *s)
 	if (s->died_us == 0 && w->solo > 0)
 		w->solo--;
 	s->died_us = 0;
-	sw_room_leave(s);
+	/* Else with the end of its program: until then that has its memory. */
+	if (!s->program)
+		sw_room_leave(s);
+}
+
+void sw_slot_program_ended(struct sw_slot *s)
+{
+	const bool program = s->program;
+
+	s->program = s->writes = false;
+	if (!program)
+		return;
+	sw_gpus_program_ended(s->d, s);
+	/* One whose worker died waits for a look at all GPUs that it has. */
+	if (s->state != SW_SLOT_BUSY)
+		sw_room_leave(s);
 }
 
 /* The state of a slot without a trial. */
@@ -324,7 +339,7 @@ void sw_slot_next(struct sw_slot *s, struct sw_call *call, const char *refused)
 	 * ended without a word (its START never arrived, or its worker dropped it). */
 	sw_slot_lose(s, false, refused != NULL ? refused : "dropped by its worker");
 	/* Before a worker asks it has ended all that its last one was. */
-	s->program = s->writes = false;
+	sw_slot_program_ended(s);
 	s->state = SW_SLOT_IDLE;
 	s->next = call;
 	s->next_since_us = s->d->clock->mono_us();

@@ -136,6 +136,8 @@ bool sw_slot_holds(const struct sw_daemon *d, int64_t sweep, int64_t trial);
 void sw_slot_defer_job(struct sw_slot *s, struct sw_call *call, struct sw_buf *job);
 /* The slot's trial is over (told, or decided): the slot is free for the next. */
 void sw_slot_done(struct sw_slot *s);
+/* Nothing of its last trial's program is left, nor writes: what that had is free. */
+void sw_slot_program_ended(struct sw_slot *s);
 /* After it: the trial FAILED and had reported nothing. From the SW_SLOT_FAILURES-th in a row on,
  * while others work, the slot rests, longer each time: what is broken there would use up the
  * sweep. */

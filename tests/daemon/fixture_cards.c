@@ -47,19 +47,19 @@ void fixture_card_is(size_t i, const char *what)
 	(void)snprintf(c->name, sizeof c->name, "Card");
 	(void)snprintf(c->uuid, sizeof c->uuid, "GPU-%zu", i);
 	silent = strcmp(what, "silent") == 0;
-	if (strcmp(what, "lost") == 0) {
+	if (strcmp(what, "held") == 0 || strcmp(what, "kept") == 0) {
+		c->proc_n = 1;
+		c->used = c->proc[0].bytes = (int64_t)4 << 30;
+		c->proc[0].pid = 77;
+		c->proc[0].session = *what == 'k' ? fixture_worker_pid : -1;
+		c->proc[0].compute = true;
+	} else if (strcmp(what, "lost") == 0) {
 		c->health = SW_NVML_LOST;
 		(void)snprintf(c->why, sizeof c->why, "GPU is lost");
 	} else if (strcmp(what, "ecc") == 0) {
 		c->ecc = 1;
 	} else if (strcmp(what, "hot") == 0) {
 		c->temp = 95;
-	} else if (strcmp(what, "held") == 0) {
-		c->proc_n = 1;
-		c->used = c->proc[0].bytes = (int64_t)4 << 30;
-		c->proc[0].pid = 77;
-		c->proc[0].session = -1;
-		c->proc[0].compute = true;
 	} else if (strcmp(what, "leaks") == 0) {
 		c->used = (int64_t)4 << 30;
 	} else if (strcmp(what, "small") == 0) {

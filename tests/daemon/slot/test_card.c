@@ -139,6 +139,84 @@ TEST(card_is_given_out_again_when_its_memory_is_back)
 	IS(&c, "OK", "");
 }
 
+/* A worker of so much and a program of so much, and so much that no process has. */
+static struct sw_nvml_card busy(int64_t own, int64_t program, int64_t rest)
+{
+	struct sw_nvml_card r = quiet();
+
+	add(&r, 70, 70, own, true);
+	if (program > 0)
+		add(&r, 71, 70, program, true);
+	r.used += rest * MIB;
+	return r;
+}
+
+TEST(card_after_a_program_waits_for_its_memory_and_not_for_its_workers)
+{
+	struct sw_card_ours ours = {.session = worker, .n = 1, .here = 1, .programs = true};
+	struct sw_card c;
+	struct sw_nvml_card r = busy(0, 800, 0), none = {.health = SW_NVML_SILENT, .ecc = -1};
+
+	sw_card_init(&c);
+	sw_card_program_ended(&c, 0);
+	ck_assert_str_eq(sw_card_state_name(c.state), "UNKNOWN"); /* nothing to compare with */
+	/* a daemon that finds a program there knows what is not that program's */
+	(void)sw_card_take(&c, &r, &ours, 1 * SECOND, 30 * SECOND);
+	IS(&c, "OK", "");
+	take(&c, &none, 1, 2); /* says nothing of memory */
+	sw_card_program_ended(&c, 2 * SECOND);
+	take(&c, &r, 1, 3);
+	IS(&c, "FREEING", "the memory of its last program is not back");
+	r = busy(600, 255, 0); /* the worker has opened the GPU meanwhile */
+	take(&c, &r, 1, 4);
+	IS(&c, "OK", "");
+	/* what is there before the next program is not that one's */
+	take(&c, &r, 1, 5);
+	sw_card_program_ended(&c, 6 * SECOND);
+	IS(&c, "FREEING", "the memory of its last program is not yet looked at");
+	r = busy(600, 511, 0);
+	take(&c, &r, 1, 7);
+	IS(&c, "OK", "");
+	r = quiet();
+	take(&c, &r, 1, 8);
+	sw_card_program_ended(&c, 9 * SECOND);
+	r = busy(0, 0, 300);
+	take(&c, &r, 1, 10);
+	IS(&c, "FREEING", "last program is not back");
+	take(&c, &r, 1, 40);
+	IS(&c, "DOWN",
+	   "31 s after its program ended 300 MiB are not back, and no process has them");
+	r = busy(0, 300, 0);
+	take(&c, &r, 1, 40);
+	IS(&c, "DOWN", "300 MiB are not back, a process of it is left");
+	sw_card_worker_ended(&c, 70, 41 * SECOND); /* of which it is a process, too */
+	take(&c, &r, 0, 42);
+	IS(&c, "FREEING", "the memory of its last worker is not back");
+	sw_card_program_ended(&c, 60 * SECOND);
+	take(&c, &r, 0, 71);
+	IS(&c, "DOWN", "30 s after its worker ended 50 MiB are not back, a process of it is left");
+}
+
+TEST(card_whose_processes_nobody_can_tell_apart_waits_for_a_program_and_no_longer)
+{
+	struct sw_card_ours ours = {.session = worker, .n = 1, .here = 1, .hidden = true};
+	struct sw_card c;
+	struct sw_nvml_card r = busy(0, 0, 0);
+
+	sw_card_init(&c);
+	(void)sw_card_take(&c, &r, &ours, 1 * SECOND, 30 * SECOND);
+	sw_card_program_ended(&c, 2 * SECOND);
+	add(&r, 4711, -1, 500, true);
+	(void)sw_card_take(&c, &r, &ours, 3 * SECOND, 30 * SECOND);
+	IS(&c, "FREEING", "not back");
+	(void)sw_card_take(&c, &r, &ours, 32 * SECOND, 30 * SECOND);
+	IS(&c, "OK", "");
+	(void)sw_card_take(&c, &r, &ours, 33 * SECOND, 30 * SECOND);
+	sw_card_program_ended(&c, 34 * SECOND);
+	(void)sw_card_take(&c, &r, &ours, 35 * SECOND, 30 * SECOND);
+	IS(&c, "OK", "");
+}
+
 TEST(card_that_is_hot_waits_until_it_has_cooled)
 {
 	static const struct {
