@@ -300,6 +300,8 @@ enum sw_room sw_room_for(const struct sw_slot *s, const struct sw_room_need *nee
 {
 	const unsigned takes = sw_room_takes(s, need);
 
+	if (need->trains && s->worker->shut_us != 0)
+		return SW_ROOM_SHUT;
 	if (need->gpus > 1)
 		return room_on_gpus(s, need);
 	if (!s->device.kind->gpu && (takes <= 1 || takes <= sw_room_lanes(s)))

@@ -32,11 +32,13 @@ struct sw_room_need {
 	/* Its products are in TF32 or BF16: no CPU slot, and no GPU that is known to be below
 	 * SW_ROOM_PRECISION, will do. */
 	bool precision;
-	bool alone; /* on a GPU it takes all lanes: others had memory that it lacked */
+	bool trains; /* the trainer's: its worker opens the GPU */
+	bool alone;  /* on a GPU it takes all lanes: others had memory that it lacked */
 };
 
 enum sw_room {
 	SW_ROOM_YES,
+	SW_ROOM_SHUT,   /* its GPU did not open for the trainer */
 	SW_ROOM_LARGER, /* it waits for a larger GPU */
 	SW_ROOM_ALONE,  /* after its worker's end trials run alone there, and one does */
 	SW_ROOM_LANES,  /* too few lanes are free */

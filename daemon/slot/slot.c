@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #define WAIT_MAX_US ((int64_t)30 * 1000000)
+#define SHUTS_MAX   30 /* of doubled seconds: 34 years */
 
 const char *sw_slot_state_name(enum sw_slot_state state)
 {
@@ -177,14 +178,21 @@ int64_t sw_slot_wait_us(unsigned before)
 	return before < 5 ? (int64_t)1000000 << before : WAIT_MAX_US;
 }
 
-static void rest_slot(struct sw_slot *s, unsigned before, const char *why)
+static void rest_slot(struct sw_slot *s, int64_t *until_us, int64_t us, const char *why)
 {
-	const int64_t us = sw_slot_wait_us(before);
-
-	s->rest_us = s->d->clock->mono_us() + us;
+	*until_us = s->d->clock->mono_us() + us;
 	(void)snprintf(s->worker->cause, sizeof s->worker->cause, "%s", why);
 	sw_log(SW_LOG_WARN, "worker.rest", "slot=%d rest_s=%lld why=\"%s\"", s->index,
 	       (long long)(us / 1000000), why);
+}
+
+/* Its GPU does not open for the trainer (no CUDA module, or an old driver), and may never: so twice
+ * as long each time, without a bound, since each try is an attempt. Programs need none of that. */
+static void shut_gpu(struct sw_slot *s, const char *why)
+{
+	const unsigned n = s->worker->shuts++;
+
+	rest_slot(s, &s->worker->shut_us, (int64_t)1000000 << (n < SHUTS_MAX ? n : SHUTS_MAX), why);
 }
 
 void sw_slot_done(struct sw_slot *s)
@@ -196,6 +204,8 @@ void sw_slot_done(struct sw_slot *s)
 	sw_losses_none(s);
 	s->worker->useful = true;
 	s->refusals = 0;
+	if (!s->program)
+		s->worker->shuts = 0;
 	s->worker->cause[0] = '\0';
 	forget_trial(s);
 	s->state = rest_state(s);
@@ -223,7 +233,7 @@ void sw_slot_failed(struct sw_slot *s, const char *cause)
 	(void)snprintf(why, sizeof why,
 		       "%u trials in a row failed there before they reported: %.100s", s->failures,
 		       cause);
-	rest_slot(s, s->failures - SW_SLOT_FAILURES, why);
+	rest_slot(s, &s->rest_us, sw_slot_wait_us(s->failures - SW_SLOT_FAILURES), why);
 }
 
 void sw_slot_lose(struct sw_slot *s, bool blamed, const char *cause)
@@ -331,10 +341,12 @@ void sw_slot_conn_gone(struct sw_conn *c)
 void sw_slot_next(struct sw_slot *s, struct sw_call *call, const char *refused)
 {
 	sw_slot_next_end(s);
-	if (refused != NULL)
-		/* A worker that refuses (no memory, no device) would be given the next trial at
-		 * once, and refuse that. */
-		rest_slot(s, s->refusals++, refused);
+	/* A worker that refuses (no memory, no device) would be given the next trial at once, and
+	 * refuse that. */
+	if (refused != NULL && s->state == SW_SLOT_BUSY && !s->program && s->device.kind->gpu)
+		shut_gpu(s, refused);
+	else if (refused != NULL)
+		rest_slot(s, &s->rest_us, sw_slot_wait_us(s->refusals++), refused);
 	/* It asks for a new trial, so it has none: one that the daemon still counts as its own
 	 * ended without a word (its START never arrived, or its worker dropped it). */
 	sw_slot_lose(s, false, refused != NULL ? refused : "dropped by its worker");

@@ -52,6 +52,8 @@ struct sw_worker {
 	/* what its programs left is being ended: no next process, no lost trial yet */
 	bool clearing;
 	struct sw_losses losses; /* of a GPU */
+	unsigned shuts;          /* trials of the trainer in a row for which its GPU did not open */
+	int64_t shut_us;         /* no more of these before this moment; 0: it takes them */
 	/* Of a pilot (daemon/pilot/pilot.h). */
 	char peer[SW_CONN_PEER]; /* whom its connections must be of; "": it is of this machine */
 	int64_t process;         /* of the last hello: a job may be begun twice */

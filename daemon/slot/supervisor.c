@@ -417,6 +417,10 @@ static void tick_slot(struct sw_slot *s, int64_t now_us)
 		s->rest_us = 0;
 		s->d->slot.due = true;
 	}
+	if (w->shut_us != 0 && now_us >= w->shut_us) {
+		w->shut_us = 0;
+		s->d->slot.due = true;
+	}
 	/* Only the cluster can say what became of a job whose pilot is silent. */
 	if (s->device.kind->away) {
 		if (s->conn != NULL && now_us - silent_since(s, now_us) > s->d->slot.silent_us) {

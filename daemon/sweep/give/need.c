@@ -16,6 +16,7 @@ struct sw_room_need sw_need_of_spec(const struct sw_spec *spec)
 		.cores = spec->command != NULL ? spec->cpu : 0,
 		.cpu_slots = spec->cpu_slots,
 		.precision = spec->precision != NULL,
+		.trains = spec->trainer != NULL,
 		.files = spec->command != NULL ||
 			 sw_json_get(sw_json_get(spec->trainer, "dataset"), "path") != NULL,
 	};

@@ -62,7 +62,7 @@ bool sw_place_short(const struct sw_running *live, char *out, size_t cap)
 		/* A pilot that is out of sight is as little a slot as one that is asked for. */
 		away = away || s->device.kind->away;
 		if ((s->device.kind->away ? s->conn != NULL : s->state != SW_SLOT_DOWN) &&
-		    sw_slot_may_begin(s, &why))
+		    sw_slot_may_begin(s, &why) && sw_room_for(s, &need) != SW_ROOM_SHUT)
 			return false;
 		if (bad == NULL || !s->device.kind->away)
 			bad = s;
@@ -137,12 +137,18 @@ bool sw_place_hinders(const struct sw_slot *s, const struct sw_running *live, ch
 		(void)snprintf(out, cap, "its job has other options");
 		return true;
 	}
-	if (need.gpus > 1 && sw_room_for(s, &need) != SW_ROOM_YES) {
+	const enum sw_room room = sw_room_for(s, &need);
+	if (need.gpus > 1 && room != SW_ROOM_YES && room != SW_ROOM_SHUT) {
 		(void)snprintf(out, cap, "it takes %u GPUs, %u free%s", need.gpus,
 			       sw_room_gpus(live->d, &need), reserved);
 		return true;
 	}
-	switch (sw_room_for(s, &need)) {
+	switch (room) {
+	case SW_ROOM_SHUT:
+		(void)snprintf(out, cap, "did not open for the trainer, next try in %lld s",
+			       (long long)(s->worker->shut_us - live->d->clock->mono_us()) /
+				       1000000);
+		break;
 	case SW_ROOM_LARGER:
 		(void)snprintf(out, cap, "too small, it waits for a larger one");
 		break;
@@ -285,6 +291,7 @@ static enum sw_claim_room room_of_claim(void *who, void *user)
 				       is_cleared_elsewhere(live->d, live, s->worker, need.gpus)
 			       ? SW_CLAIM_OTHER
 			       : SW_CLAIM_SHORT;
+	case SW_ROOM_SHUT:
 	case SW_ROOM_LARGER:
 	case SW_ROOM_ALONE:
 	case SW_ROOM_SOON:

@@ -4,6 +4,7 @@
 
 #define BF16 "'trainer':{'dataset':{'name':'wine'},'model':[{'linear':3}],'precision':'bf16'}"
 
+#define SHUT    "w0 call worker.next {'refused':'no CUDA module'}"
 #define PROGRAM "'program':'/dev/null','run':{'cwd':'/home'}"
 #define GETS(trial, attempt)                                                                       \
 	"gets 1/" #trial "." #attempt " runs ${env} in /home to /logs/1/" #trial ".log"
@@ -285,6 +286,34 @@ static const struct story stories[] = {
 	  "a devices", "gpu:0 IDLE (NVML has not answered for 14 s)",
 	  "card 0 fine", "w0 gets 1/1.1",
 	  "time 3", ""}},
+	/* --- no CUDA for the trainer --- */
+	{"a GPU that does not open for the trainer is tried ever more rarely, and takes programs", "gpu:0", NULL,
+	 {"a train 'run_cap':9", "sweep 1",
+	  HELLO,
+	  "w0 next", "gets 1/1.1",
+	  SHUT, "",
+	  "time 1.5", "w0 gets 1/1.2",
+	  SHUT, "",
+	  "time 2.5", "w0 gets 1/1.3",
+	  SHUT, "",
+	  "a call trial.why {'sweep':1,'trial':1}",
+	  "{\"text\":\"waits for a slot: 1 of 1 suit, 0 free, gpu:0 free (did not open for the trainer, next try in 4 s); "
+	  "attempt 3 ended: no CUDA module; drawn at random\",\"state\":\"PENDING\",\"decisions\":[],"
+	  "\"suggestion\":{\"source\":\"random\",\"method\":\"random\",\"point\":1},\"queue\":null}",
+	  "a get", "RUNNING: 1 PENDING (waits for a slot: gpu:0 takes no trial: no CUDA module)",
+	  "a submit 'run_cap':1," PROGRAM, "sweep 2; w0 gets 2/1.1 runs ${env} in /home to /logs/2/1.log",
+	  "w0 call worker.next {'refused':'no program'}", "",
+	  "time 1.5", "w0 gets 2/1.2 runs ${env} in /home to /logs/2/1.log",
+	  "time 3", "",
+	  "w0 call worker.tell {'sweep':2,'trial':1,'attempt':2,'state':'FAILED'}", "1 FAILED",
+	  "w0 next", "gets 1/1.4",
+	  SHUT, "",
+	  "time 6", "",
+	  "time 3", "w0 gets 1/1.5",
+	  "w0 tell 1 5 FAILED", "1 FAILED", /* that ended otherwise */
+	  "w0 next", "gets 1/2.1",
+	  SHUT, "",
+	  "time 1.5", "w0 gets 1/2.2"}},
 	/* --- a laptop's --- */
 	{"a GPU that nobody has read for a while is read before a trial begins there", "gpu:0", NULL,
 	 {HELLO,
