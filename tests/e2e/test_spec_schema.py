@@ -92,6 +92,8 @@ def test_corpus_is_taken_and_refused_as_by_the_daemon(client, validator, record_
 
 
 WRONG = [None, True, -1, 0, 0.5, 2, 1e300, "", "x", [], {}, [1], {"a": 1}]
+# Of the trainer's part each refusal starts a process, and tests/trainer/spec/test_keys.c tells of each key.
+WRONG_OF_TRAINER = [None, True, -1, 0.5, "x", [], {"a": 1}]
 
 
 def places(value, at=()):
@@ -119,11 +121,13 @@ def spoiled(specs):
             if (where, type(at[-1])) in seen:
                 continue
             seen.add((where, type(at[-1])))
-            for spoil in [lambda o, k, v=v: o.__setitem__(k, v) for v in WRONG] + [
+            trains = "trainer" in spec and at[0] in ("trainer", "parallel", "resources")
+            whole = spec if trains else {key: value for key, value in spec.items() if key != "trainer"}
+            for spoil in [lambda o, k, v=v: o.__setitem__(k, v) for v in (WRONG_OF_TRAINER if trains else WRONG)] + [
                     lambda o, k: o.__delitem__(k),
                     lambda o, k: isinstance(o, dict) and o.update({f"{k}s": o.pop(k)}),
                     lambda o, k: isinstance(o, dict) and o.update(zzz=1)]:
-                wrong = copy.deepcopy(spec)
+                wrong = copy.deepcopy(whole)
                 inner = wrong
                 for key in at[:-1]:
                     inner = inner[key]
