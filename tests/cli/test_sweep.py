@@ -72,14 +72,19 @@ def test_verb_prints_its_answer(daemon, args, has):
     assert has in got.stdout
 
 
-@pytest.mark.parametrize("args", [
-    ["ls"], ["show", "1"], ["show", "1/7"], ["best", "1"], ["why", "1/7"], ["log", "1/7"],
-    ["devices"], ["info"], ["pause", "1"], ["trials", "1", "--state", "COMPLETED"], ["watch", "1"]])
-def test_json_prints_the_result_on_one_line(daemon, args):
-    got = sweep(daemon()[1], *args, "--json")
+@pytest.mark.parametrize("args,method,params", [
+    (["ls"], "sweep.list", {}), (["show", "1"], "sweep.get", {"sweep": 1}),
+    (["show", "1/7"], "trial.get", {"sweep": 1, "trial": 7}), (["best", "1"], "sweep.best", {"sweep": 1, "n": 1}),
+    (["why", "1/7"], "trial.why", {"sweep": 1, "trial": 7}), (["log", "1/7"], None, {}),
+    (["devices"], "device.list", {}), (["info"], None, {}), (["pause", "1"], "sweep.pause", {"sweep": 1}),
+    (["trials", "1", "--state", "COMPLETED"], None, {}), (["watch", "1"], None, {})])
+def test_json_prints_the_result_on_one_line(daemon, args, method, params):
+    path = daemon()[1]
+    got = sweep(path, *args, "--json")
     assert got.returncode == 0
     assert got.stdout.endswith("\n") and got.stdout.count("\n") == 1
     assert isinstance(json.loads(got.stdout), dict)
+    assert method is None or json.loads(got.stdout) == json.loads(sweep(path, "rpc", method, json.dumps(params)).stdout)
 
 
 @pytest.mark.parametrize("args,status,line", [

@@ -116,23 +116,6 @@ def test_layers_of_an_mlp_begin_with_flatten_where_rows_are_images(daemon, clien
             assert json.loads(out.partition("layers of mlp\n")[2])[0] == first
 
 
-def test_what_cannot_be_done_is_one_line_and_a_status(daemon, client):
-    client.submit(driven())
-    for args in (["show", 9], ["show", "1/9"], ["show", "x"], ["show", "1/x"], ["trials", 9], ["best", 9],
-                 ["why", "1/1"], ["log", "1/1"], ["pause", 9], ["resume", 1], ["cancel", 9], ["cancel", "1/9"],
-                 ["watch", 9], ["extend", 1, "--run-cap", 1], ["best", 1, "--scope", "worst"], ["rpc", "no.such"],
-                 ["rpc", "sweep.get", '{"sweep": 9}']):
-        status, _, err = sweep_command(daemon, *args)
-        assert status == 1 and len(err.strip().splitlines()) == 1, (args, status, err)
-    for args in ([], ["no-such-verb"], ["show"], ["show", "0"], ["show", "1/0"], ["show", "-1"], ["submit"],
-                 ["extend", 1], ["best", 1, "-n", "x"], ["ls", "--no-such-option"], ["why", 1], ["rpc", "daemon.info", "{"]):
-        status, out, err = sweep_command(daemon, *args)
-        assert status == 2 and err and out == "", (args, status, out)
-    for args in (["info"], ["ls"], ["watch", 1], ["rpc", "daemon.info"]):
-        status, _, err = sweep_command("/nowhere/none", *args)
-        assert status == 3 and len(err.strip().splitlines()) == 1 and "none" in err, (args, err)
-
-
 def test_watch_ends_with_every_trial_as_it_ended(daemon, client, tmp_path):
     sweep = client.submit(driven(run_cap=3))
     for t, state in zip(client.ask(sweep, 3), ("FAILED", "COMPLETED", "INFEASIBLE")):
@@ -141,26 +124,6 @@ def test_watch_ends_with_every_trial_as_it_ended(daemon, client, tmp_path):
     rows = [line.split()[:2] for line in out.splitlines() if line.startswith("1/")]
     assert status == 0
     assert rows == [["1/2", "COMPLETED"], ["1/1", "FAILED"], ["1/3", "INFEASIBLE"]]
-
-
-def test_json_prints_the_reply_as_it_came(daemon, client):
-    sweep = client.submit(driven())
-    for t in client.ask(sweep, 3):
-        client.report(sweep, t, 1, 1, loss=0.25)
-    client.tell(sweep, {"trial": 1, "attempt": 1})
-    for args, method, params in (
-            (["show", 1], "sweep.get", {"sweep": 1}),
-            (["show", "1/2"], "trial.get", {"sweep": 1, "trial": 2}),
-            (["trials", 1], "trial.list", {"sweep": 1}),
-            (["best", 1], "sweep.best", {"sweep": 1}),
-            (["why", "1/2"], "trial.why", {"sweep": 1, "trial": 2}),
-            (["ls"], "sweep.list", {}), (["devices"], "device.list", {})):
-        status, out, _ = sweep_command(daemon, *args, "--json")
-        assert status == 0, args
-        got, want = json.loads(out), client.call(method, **params)
-        assert set(got) == set(want), args
-    status, out, _ = sweep_command(daemon, "rpc", "trial.reports", '{"sweep": 1, "trial": 1}')
-    assert status == 0 and json.loads(out) == client.call("trial.reports", sweep=1, trial=1)
 
 
 def in_terminal(daemon, args, keys=(), rows=40, columns=120, **env):
@@ -197,16 +160,6 @@ def in_terminal(daemon, args, keys=(), rows=40, columns=120, **env):
     return os.waitstatus_to_exitcode(status), drawn
 
 
-@pytest.mark.slots("cpu:1")
-def test_ctrl_c_leaves_the_sweep_running_and_says_so(daemon, client):
-    sweep = client.submit(trained(run_cap=1, epochs=100000, name="ongoing"))
-    status, drawn = in_terminal(daemon, ["watch", sweep], [(b"ongoing", b"\x03")])
-    assert b"running" in drawn.lower().split(b"ongoing")[-1] or b"still" in drawn.lower()
-    assert status in (0, 130)
-    assert client.sweep(sweep)["state"] == "RUNNING"
-    client.call("sweep.cancel", sweep=sweep)
-
-
 def test_watch_draws_the_curve_of_a_trial_as_it_reports(daemon, client):
     sweep = client.submit(driven())
     handed = client.ask(sweep)[0]
@@ -215,21 +168,6 @@ def test_watch_draws_the_curve_of_a_trial_as_it_reports(daemon, client):
     status, drawn = in_terminal(daemon, ["watch", sweep], [
         (b"RUNNING", b"\r"), ("└".encode(), b"q"), (b"seconds", b"q")], LANG="C.UTF-8")
     assert status == 0 and b"1005" in drawn and b"goes on" in drawn
-
-
-def test_what_a_terminal_would_obey_is_masked_there_and_exact_in_a_pipe(daemon, client):
-    """A value's escape sequence, C1 control and reversed text, by --csv, rpc and --json."""
-    value = "a\x1b]0;title\x07b\x9bc\u202ed\x7f"
-    sweep = client.submit(driven(parameters={"x": {"values": [value]}}, run_cap=1))
-    client.ask(sweep)
-    for args in (["trials", sweep, "--csv"], ["rpc", "trial.list", json.dumps({"sweep": sweep})],
-                 ["trials", sweep, "--json"]):
-        status, drawn = in_terminal(daemon, args, LANG="C.UTF-8")
-        text = drawn.decode()
-        assert status == 0 and "title" in text and not set(text) & set("\x1b\x07\x9b\u202e\x7f"), (args, text)
-        status, out, _ = sweep_command(daemon, *map(str, args))
-        got = out if "--csv" in args else json.loads(out)["trials"][0]["params"]["x"]
-        assert value in got, (args, got)
 
 
 DIGITS = """name: digits

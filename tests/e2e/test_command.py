@@ -126,18 +126,6 @@ def test_report_that_is_not_stored_is_a_warning_in_python(daemon, tmp_path):
     assert "left out of the socket: line 3: a report has" in sweep_command(daemon, "log", f"{sweep}/1")[1]
 
 
-def test_printed_reports_may_be_decorated(client, tmp_path):
-    sweep, trial = ended(client, own(tmp_path, r"""
-        for text in ('\033[32m{"loss": 3}\033[0m\n', '10%\r{"loss": 2}\r', '\r100%|##| 2/2 [00:01<00:00]{"loss": 1},\n',
-                     'INFO {"loss": 0}\n'):
-            print(text, end="", flush=True)
-    """))
-    assert [r["metrics"]["loss"] for r in client.reports(sweep, 1)] == [3, 2, 1] and trial["left_out"] == 0
-    for text, why in (('{"step": 0, "loss": 1}', "steps begin with 1"), ('{"loss": "0.5"}', '"loss" is "0.5", no number')):
-        _, trial = ended(client, own(tmp_path, f"print('{text}')"))
-        assert (trial["state"], trial["cause"]) == ("FAILED", f"no-metric: line 1: {why}")
-
-
 def test_lines_that_are_no_reports_are_counted_with_their_first_reason(daemon, tmp_path):
     """A second fit() of some trainers begins its epochs anew, and epochs are often counted from 0."""
     sweep, _ = ended(daemon.client(), own(tmp_path, """

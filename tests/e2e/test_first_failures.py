@@ -35,6 +35,10 @@ def test_sweep_whose_first_trials_fail_alike_pauses_with_the_cause(daemon, clien
             client = daemon.again()
             assert client.sweep(sweep)["cause"] == got["cause"]
             assert sweep_command(daemon, "resume", sweep)[0] == 0
+    status, said, _ = sweep_command(daemon, "retry", f"{sweep}/2")
+    again = client.trials(sweep)[-1]
+    assert (status, said) == (0, f"trial {sweep}/{again['trial']}\n") and again["params"] == client.trials(sweep)[1]["params"]
+    assert "trial 2 again, by user " in client.call("trial.why", sweep=sweep, trial=again["trial"])["text"]
     client.call("trial.enqueue", sweep=sweep, params={"x": 0.5})
     last = client.trials(sweep)[-1]["trial"]
     assert cause in client.call("trial.why", sweep=sweep, trial=last)["text"]
@@ -48,24 +52,6 @@ def test_sweep_that_had_a_value_or_other_causes_goes_on(start, tmp_path):
                    "sys.exit(int(os.environ['SWEEPD_TRIAL'].split('/')[1]) % 2 + 1)"):
         got = client.wait_sweep(client.submit(own(tmp_path, script, run_cap=8)))
         assert got["counts"]["FAILED"] == 8, got
-
-
-@pytest.mark.slots("cpu:2")
-def test_failed_points_of_a_grid_are_run_again_by_the_mended_program(daemon, client, tmp_path):
-    sweep = client.run(own(tmp_path, "report(loss=1) if os.path.exists('mended') else sys.exit(7)", method="grid",
-                           run_cap=None, parameters={"x": {"values": [1, 2, 3]}}), "FAILED")
-    daemon.kill9()  # the state machine of an ended sweep is loaded for it
-    daemon.start()
-    (tmp_path / "mended").touch()
-    for trial in (1, 2, 3):
-        assert sweep_command(daemon, "retry", f"{sweep}/{trial}")[:2] == (0, f"trial {sweep}/{trial + 3}\n")
-    client = daemon.client()
-    got = client.wait_sweep(sweep)
-    assert (got["cause"], got["counts"]["COMPLETED"]) == ("grid exhausted: 3 points tried", 3), got
-    assert [t["params"] for t in client.trials(sweep)[3:]] == [{"x": x} for x in (1, 2, 3)]
-    assert "trial 2 again, by user " in client.call("trial.why", sweep=sweep, trial=5)["text"]
-    status, out, err = replay(database(daemon))
-    assert status == 0, out + err
 
 
 def test_first_that_run_well_keep_the_sweep_going_while_others_fail(start, tmp_path):

@@ -301,13 +301,6 @@ class Counter(tune.Trainable):
         self.x = checkpoint["x"]
 
 
-def test_trainable_class(user):
-    result = quiet_run(Counter, config={"start": tune.grid_search([0, 10])}, stop={"training_iteration": 4},
-                       checkpoint_freq=2)
-    best = result.best_trial
-    assert best.last_result["loss"] == -14 and best.checkpoint.to_dict() == {"x": 14}
-
-
 def test_search_algorithm_and_limit(user):
     result = quiet_run(lambda config: tune.report(loss=config["x"]), config={"x": tune.uniform(0, 1)}, num_samples=5,
                        search_alg=ConcurrencyLimiter(OptunaSearch(points_to_evaluate=[{"x": 0.5}], seed=3), 1))
@@ -386,17 +379,3 @@ def test_each_scheduler_ends_a_run(user, scheduler):
     assert got["state"] == "COMPLETED" and got["counts"]["COMPLETED"] + got["counts"]["PRUNED"] == 8
     most = 6 if scheduler.time_attr == "epoch" else 8
     assert max(len(trial.results) for trial in result.trials) <= most
-
-
-def test_population_begins_with_the_value_of_its_config(user):
-    def fn(config):
-        start = tune.get_checkpoint().to_dict()["i"] if tune.get_checkpoint() else 0
-        for i in range(start + 1, 7):
-            tune.report({"score": -abs(config["rate"] - 0.5)}, checkpoint=tune.Checkpoint.from_dict({"i": i}))
-
-    result = tune.run(fn, config={"rate": 0.1, "fixed": "a"}, num_samples=4, metric="score", mode="max", verbose=0,
-                      scheduler=PopulationBasedTraining(time_attr="training_iteration", perturbation_interval=2,
-                                                        hyperparam_mutations={"rate": tune.uniform(0.05, 1)}))
-    first = [row["params"]["rate"] for row in user.trials(result.sweep) if not row["parent"]]
-    assert first == [0.1] * 4
-    assert {trial.config["fixed"] for trial in result.trials} == {"a"}
