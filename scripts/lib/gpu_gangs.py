@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""scripts/lib/gpu_gangs.py BIN GPU,GPU[,...] [--data N] [--pipeline N] [--limit S]   (scripts/gpu-check)
+"""scripts/lib/gpu_gangs.py BIN GPU[,GPU...] [--data N] [--pipeline N] [--limit S] [--kills N]   (scripts/gpu-check)
 
 Trains one trial on as many GPUs as data x pipeline, and the same without stages, or else on one GPU with batches in
 as many parts. The weights must have the same bits where at most two add them up (more do in the ring's order), and
-each step its graph. Then the worker of another trial is killed: within S seconds (10) nothing of the attempt may be
-left. Status 0: all as it must be.
+each step its graph. Then the worker of another trial is killed, N times, from its start to its first epoch: within
+S seconds (10) nothing of the attempt may be left, and a trial after it has the same bits.
+One GPU's UUID: all ranks train on it, which NCCL takes from 2.30 on. A stand-in for NVML lists it once a rank.
+Status 0: all as it must be; 3: NCCL is missing, or too old for ranks of one GPU.
 """
 import argparse
+import ctypes
 import os
 import signal
 import sys
@@ -51,11 +54,42 @@ def alike(one, gang, exact):
     return None
 
 
-def killed(harness, gangs, client, given, limit):
-    """Why the end of the worker is not that of the attempt in time; or None."""
+def one_card(directory, binaries, card, ranks):
+    """(the names of as many GPUs, which are this one; what the daemon's environment needs for it)"""
+    try:
+        version = ctypes.c_int()
+        ctypes.CDLL("libnccl.so.2").ncclGetVersion(ctypes.byref(version))
+    except OSError as error:
+        print(f"no NCCL: {error}")
+        sys.exit(3)
+    if version.value < 23000:
+        print(f"NCCL {version.value} here: ranks share a GPU from 23000 (2.30) on; LD_LIBRARY_PATH may name another")
+        sys.exit(3)
+    names = [card, *(f"GPU-twin-{i}" for i in range(1, ranks))]
+    path, tests = os.path.join(directory, "nvml"), os.path.join(os.path.dirname(binaries), "tests")
+    with open(path, "w", encoding="ascii") as file:
+        file.writelines(f"card uuid={name} name=One_card bus=00000000:0{i}:00.0 total=81920 used=100 util=0 temp=50 "
+                        "slow=90 power=100000 limit=300000 ecc=0 throttle=0\n" for i, name in enumerate(names))
+    return names, {
+        "SWEEPD_NVML": os.path.join(tests, "fake_nvml.so"), "SWEEPD_FAKE_NVML": path,
+        "SWEEPD_CUDA_MODULE": os.path.join(tests, "one_card.so"), "SWEEPD_ONE_CARD": card,
+        "SWEEPD_ONE_CARD_MODULE": os.environ.get("SWEEPD_CUDA_MODULE", os.path.join(binaries, "libsweepd-cuda.so")),
+        # Few blocks, so that the kernels of all ranks fit the card at once.
+        "NCCL_MULTI_RANK_GPU_ENABLE": "1", "NCCL_MAX_CTAS": "2",
+        # What is loaded at its first call may wait for the card, where another rank's sum waits for this rank.
+        "CUDA_MODULE_LOADING": "EAGER"}
+
+
+def killed(harness, gangs, client, given, limit, wait):
+    """(why the end of the worker is not that of the attempt in time, or None; from its start to the kill, in seconds)
+    wait: so many seconds after its start it is killed; None: after its first epoch."""
     sweep = client.submit(given)
     pid = harness.wait_until(lambda: gangs.lead(client, sweep), "the trial", 120)
-    harness.wait_until(lambda: client.reports(sweep, 1), "an epoch", 120)
+    started = time.monotonic()
+    if wait is None:
+        harness.wait_until(lambda: client.reports(sweep, 1), "an epoch", 120)
+    else:
+        time.sleep(wait)  # the moment is what is tried
     began = time.monotonic()
     os.kill(pid, signal.SIGKILL)
 
@@ -65,9 +99,11 @@ def killed(harness, gangs, client, given, limit):
 
     harness.wait_until(ended, "the end of the attempt", 120)
     took = time.monotonic() - began
+    if client.sweep(sweep)["state"] not in harness.ENDED:  # one that had not begun begins again
+        client.call("sweep.cancel", sweep=sweep)
     harness.wait_until(lambda: all(s["state"] == "IDLE" for s in client.slots()), "free GPUs", 120)
-    print(f"killed: all ended after {took:.1f} s", flush=True)
-    return f"killed: {took:.1f} s, at most {limit:g}" if took > limit else None
+    print(f"killed {began - started:.2f} s after its start: all ended after {took:.1f} s", flush=True)
+    return f"killed: {took:.1f} s, at most {limit:g}" if took > limit else None, began - started
 
 
 def main():
@@ -77,6 +113,7 @@ def main():
     parser.add_argument("--data", type=int, default=2)
     parser.add_argument("--pipeline", type=int, default=1)
     parser.add_argument("--limit", type=float, default=10)
+    parser.add_argument("--kills", type=int, default=1)
     options = parser.parse_args()
     os.environ["SWEEPD_BIN"] = os.path.abspath(options.bin)
     sys.path.insert(0, os.path.join(ROOT, "tests", "e2e"))
@@ -91,17 +128,30 @@ def main():
     wrong = []
     with tempfile.TemporaryDirectory() as directory:
         given = {k: v for k, v in os.environ.items() if k.startswith("SWEEPD_") and k != "SWEEPD_BIN"}
-        daemon = harness.Daemon(directory, "gpu:" + options.gpus).start(**given)
+        names, shared = options.gpus.split(","), world > 1 and "," not in options.gpus
+        if shared:
+            names, more = one_card(directory, harness.BIN, options.gpus, world)
+            given.update(more)
+        daemon = harness.Daemon(directory, "gpu:" + ",".join(names)).start(**given)
         try:
             client = daemon.client(timeout=300)
             harness.wait_until(lambda: all(s["state"] == "IDLE" for s in client.slots()), "free GPUs", 120)
             one = trained(harness, daemon, client, "plain", plain)
             gang = trained(harness, daemon, client, "gang", spec(world, 3, parallel=parallel))
             wrong.append(alike(one, gang, options.data <= 2))
-            endless = spec(world, 1000000, parallel=parallel)
-            wrong.append(killed(harness, gangs, client, endless, options.limit))
+            endless, whole = spec(world, 1000000, parallel=parallel), None
+            for k in range(options.kills):
+                line, took = killed(harness, gangs, client, endless, options.limit,
+                                    None if k == 0 else whole * (k - 1) / (options.kills - 1))
+                wrong.append(line)
+                whole = whole or took
+                if k % 2:  # the third loss in a row would take a GPU out
+                    after = trained(harness, daemon, client, f"after{k}", spec(world, 3, parallel=parallel))
+                    wrong.append(alike(gang, after, options.data <= 2))
         finally:
             daemon.stop()
+    if shared:
+        print("on one GPU: the two ways between cards, NVLink and PCIe (peer access, ACS), were not tried")
     wrong = [line for line in wrong if line]
     print("\n".join(wrong) if wrong else f"{parallel}: the weights are right, and a lost worker was the end of all")
     sys.exit(1 if wrong else 0)

@@ -65,7 +65,8 @@ status=0
 case " $FAULTS " in *" crashed "*) ;; *) echo "========= ERROR SUMMARY: $errors errors" ;; esac
 exit $status
 """,
-    "torch": """#!/bin/sh
+    "torch": f"""#!/bin/sh
+case $1 in *_peer_gpu.py) ;; *) PYTHONPATH="$TREE/site-packages" exec {sys.executable} "$@" ;; esac
 printf 'lenet-cifar,4,eager,9000\\nlenet-cifar,4,graph,50000\\nlenet-cifar,4,compile,none\\n'
 printf 'lenet-cifar,128,eager,50000\\nmlp,16,eager,80000\\n'
 """,
@@ -104,6 +105,25 @@ NCCL = """#!/bin/sh
 case " $FAULTS " in *" nccl "*) echo "ncclCommInitRankConfig on rank 0: internal error, as there is no GPU" ;; esac
 """
 
+# As much of PyTorch as scripts/lib/gpu_programs.py's program uses, on the CPU.
+TORCH = """class OutOfMemoryError(RuntimeError):
+    __module__ = "torch"
+class cuda:
+    is_available = staticmethod(bool)
+class Tensor:
+    grad = property(lambda self: self)
+    __matmul__ = __isub__ = __rmul__ = lambda self, other: self
+    square = mean = backward = zero_ = lambda self: self
+    item = lambda self: 2.5
+class no_grad:
+    __enter__ = __exit__ = lambda self, *_: None
+class default_generator:
+    initial_seed = manual_seed = staticmethod(int)
+__version__, uint8 = "stand-in", None
+manual_seed = int
+randn = empty = lambda *_, **__: Tensor()
+"""
+
 TESTFILE = """add_test("kernels/gpu_cuda_ops" "{at}/tests/test_kernels_gpu_cuda_ops")
 set_tests_properties("kernels/gpu_cuda_ops" PROPERTIES SKIP_RETURN_CODE "77")
 add_test("trainer/gpu_cuda_net" "/bin/true")
@@ -122,10 +142,11 @@ class Tree:
         self.bin = at / "path"
         self.logs = at / "build-gpu" / "gpu-check"
         self.results = at / "bench" / "results"
-        for name in ("path", "scripts/lib", "bench", "tests", "examples", "built/bin", "built/tests"):
+        for name in ("path", "scripts/lib", "bench", "tests", "examples", "built/bin", "built/tests",
+                     "site-packages/torch"):
             (at / name).mkdir(parents=True)
         for name in ("scripts/gpu-check", "scripts/lib/deps.sh", "scripts/lib/gpu_examples.py",
-                     "scripts/lib/gpu_findings.py", "scripts/lib/gpu_gangs.py",
+                     "scripts/lib/gpu_findings.py", "scripts/lib/gpu_gangs.py", "scripts/lib/gpu_programs.py",
                      "bench/train_peer.py", "bench/train_peer_gpu.py", "examples/digits.json"):
             shutil.copy(os.path.join(ROOT, name), at / name)
         for name in ("tests/e2e", "data", "kernels"):
@@ -134,6 +155,9 @@ class Tree:
             put(self.bin / name, text)
         for name in ("sweepd", "sweep", "sweep-worker"):
             (at / "built" / "bin" / name).symlink_to(os.path.join(BIN, name))
+        for name in ("fake_nvml.so", "one_card.so"):
+            (at / "built" / "tests" / name).symlink_to(os.path.join(FAKES, name))
+        (at / "site-packages/torch/__init__.py").write_text(TORCH)
         put(at / "built/bin/bench_lanes", LANES)
         put(at / "built/tests/test_kernels_gpu_cuda_ops", TEST)
         put(at / "built/tests/test_trainer_nccl_real", NCCL)
@@ -149,6 +173,7 @@ class Tree:
     def env(self, **more):
         return environment(**{
             "PATH": f"{self.bin}:{os.environ['PATH']}", "TREE": str(self.at), "SW_DEPS": "skip", "FAULTS": "",
+            "SW_TORCH_CPU": "1", "SW_WARM_MS": "5000", "SWEEPD_FAKE_NCCL_VERSION": "23007",
             "SW_TORCH_PYTHON": str(self.bin / "torch"), "SWEEPD_NVML": NVML, "SWEEPD_CUDA_MODULE": CUDA,
             "SWEEPD_FAKE_NVML": str(self.at / "nvml"), "SWEEPD_FAKE_CUDA_BREAKS": str(self.at / "breaks"),
             "LD_LIBRARY_PATH": os.path.join(FAKES, "nccl"), **more})
@@ -157,9 +182,15 @@ class Tree:
         return subprocess.run([self.at / "scripts" / "gpu-check", *options], env=self.env(**env), cwd="/",
                               capture_output=True, text=True)
 
-    def without_examples(self):
+    def script(self, name, *args, **env):
+        """A program of scripts/lib by itself, on the tree's stand-ins."""
+        return subprocess.run([self.bin / "torch", os.path.join(ROOT, "scripts/lib", name), BIN, *args],
+                              env={**self.env(**env), "SWEEPD_BIN": BIN}, capture_output=True, text=True)
+
+    def without_examples(self, *others):
         """Stages that start daemons, passed: what a test is not about."""
-        put(self.at / "scripts/lib/gpu_examples.py", "")
+        for name in ("examples", *(others or ("gangs", "programs"))):
+            put(self.at / f"scripts/lib/gpu_{name}.py", "")
         self.cards(1)
 
     def kept(self):
@@ -181,15 +212,18 @@ def after(text, stage):
     return next(line for line in text.splitlines() if line[6:58].strip() == stage)[58:]
 
 
+PROGRAM = "a PyTorch program: warm, memory, kills, lanes"
 MORE = ["2 GPUs: the bits of one, and a lost worker", "4 GPUs: data x pipeline, and a lost worker"]
+ONE = ["two ranks on one GPU: the bits of one, kills", "two stages on one GPU: the bits of one, kills", MORE[1]]
 ALL = ["build for sm_90", "a net trains on the card", "each kernel beside its CPU twin",
-       "NCCL: a communicator of one rank", "lenet-cifar, batch 4, lanes",
+       "NCCL: a communicator of one rank", PROGRAM, "lenet-cifar, batch 4, lanes",
        "lenet-cifar, batch 128, lanes",
        "lenet-cifar, batch 128, tf32", "lenet-cifar, batch 128, bf16", "mlp, batch 16, lanes", "PyTorch, the same nets",
        "examples twice: the same bits", "examples in 32 lanes: the bits of one",
        "examples beside the CPU: first epochs alike",
        *MORE,
        *(f"compute-sanitizer {tool}" for tool in ("memcheck", "synccheck", "initcheck", "racecheck"))]
+ALONE = [*ALL[:-6], *ONE, *ALL[-4:]]  # of one card
 
 
 @pytest.mark.long
@@ -217,25 +251,40 @@ def test_a_card_that_is_right_passes_every_stage_and_the_results_are_kept(tree):
     assert ["PyTorch", "mlp", "16", "eager", "1", "80000", "", "", "", ""] in table
     log = (tree.logs / "twice.log").read_text()
     assert "1 examples, 0 did not end well, 0 trials differ" in log, log
-    for name in ("gangs2", "gangs4"):
+    for name, kills in (("gangs2", 10), ("gangs4", 1)):
         log = (tree.logs / f"{name}.log").read_text()
-        assert "killed: all ended after" in log, log
+        assert log.count("after its start: all ended after") == kills, log
+    log = (tree.logs / "programs.log").read_text()
+    assert "20 kills, and the memory was back" in log, log
     assert "racecheck: 0 findings are ours, 4 are in what NVIDIA wrote" in (tree.logs / "racecheck.log").read_text()
 
 
 def test_card_whose_sums_are_wrong_or_whose_nccl_does_not_begin_fails(tree):
-    tree.without_examples()
-    tree.cards(2)
+    tree.without_examples("programs")
     done = tree.run("--quick", FAULTS="nccl", SWEEPD_FAKE_NCCL_WRONG="1")
     words = stages(done.stdout)
-    assert [words[stage] for stage in (ALL[3], *MORE)] == ["FAIL", "FAIL", "skip"], done.stdout
-    assert "the weights have other bits" in done.stdout and "killed: all ended" in done.stdout
+    assert [words[stage] for stage in (ALL[3], *ONE)] == ["FAIL", "FAIL", "ok", "skip"], done.stdout
+    assert "the weights have other bits" in done.stdout and "start: all ended" in done.stdout
+    assert "NVLink and PCIe" in (tree.logs / "stages2.log").read_text()
+
+
+def test_nccl_that_takes_no_two_ranks_on_a_card_is_named_and_skipped(tree):
+    done = tree.script("gpu_gangs.py", SMALL["uuid"], SWEEPD_FAKE_NCCL_VERSION="22907")
+    assert done.returncode == 3 and "NCCL 22907 here: ranks share a GPU from 23000" in done.stdout, done
+
+
+@pytest.mark.parametrize("env, status, says", [
+    ({}, 0, "2 kills, and the memory was back"), ({"SW_WARM_MS": "0"}, 1, "ms, at most 0"),
+    ({"SW_TORCH_CPU": ""}, 3, "PyTorch stand-in sees no GPU")])
+def test_program_of_pytorch_is_run_without_a_module_of_ours(tree, env, status, says):
+    done = tree.script("gpu_programs.py", "GPU-1", "--kills", "2", **env)
+    assert done.returncode == status and says in done.stdout, done
+    if status == 0:
+        assert "out of memory: 32 GiB became 8" in done.stdout and "4 at once: losses [2.5, 2.5" in done.stdout, done
 
 
 def test_worker_whose_loss_takes_too_long_to_end_the_attempt_is_told(tree):
-    env = {**tree.env(), "SWEEPD_BIN": BIN}
-    done = subprocess.run([sys.executable, os.path.join(ROOT, "scripts/lib/gpu_gangs.py"), BIN,
-                           f"{SMALL['uuid']},GPU-1", "--limit", "0"], env=env, capture_output=True, text=True)
+    done = tree.script("gpu_gangs.py", f"{SMALL['uuid']},GPU-1", "--limit", "0")
     assert done.returncode == 1 and "killed: " in done.stdout and "s, at most 0" in done.stdout, done
 
 
@@ -297,27 +346,27 @@ def test_what_fails_is_said_and_the_rest_goes_on(tree):
     words = stages(done.stdout)
     assert {stage for stage, word in words.items() if word == "FAIL"} == {
         "each kernel beside its CPU twin", "mlp, batch 16, lanes", *ALL[-4:]}, done.stdout
-    assert {stage for stage, word in words.items() if word == "skip"} == set(MORE)
-    assert list(words) == ALL
+    assert {stage for stage, word in words.items() if word == "skip"} == {MORE[1]}
+    assert list(words) == ALONE
     text = done.stdout
     assert "relu: 3 is not 4" in text and "of 2 tests 1 have run and passed" in text
     assert "Invalid __global__ write of size 4 bytes" in text
     assert "memcheck: findings in 1 programs; 0 failed without one" in text
     assert "racecheck: findings in 0 programs; 1 failed without one" in text
     assert "stopped: it may take 300 s" in after(text, "mlp, batch 16, lanes")
-    assert f"6 failed (each kernel beside its CPU twin; mlp, batch 16, lanes; {'; '.join(ALL[-4:])}), 2 skipped (" in text
+    assert f"6 failed (each kernel beside its CPU twin; mlp, batch 16, lanes; {'; '.join(ALL[-4:])}), 1 skipped (" in text
     assert done.stdout.splitlines()[-2] in tree.kept()["txt"]
 
 
 def test_tools_that_are_missing_are_skipped_and_named(tree):
-    tree.without_examples()
+    tree.without_examples("gangs")
     without(tree, "compute-sanitizer")
     done = tree.run(SW_TORCH_PYTHON="nowhere", CAPABILITY="7.5")
     assert done.returncode == 0, done
     words = stages(done.stdout)
     assert {stage for stage, word in words.items() if word != "ok"} == {
         "PyTorch, the same nets", "lenet-cifar, batch 128, tf32",
-        "lenet-cifar, batch 128, bf16", *MORE, *ALL[-4:]} and "FAIL" not in words.values(), done.stdout
+        "lenet-cifar, batch 128, bf16", MORE[1], PROGRAM, *ALL[-4:]} and "FAIL" not in words.values(), done.stdout
     assert ": no compute-sanitizer" in after(done.stdout, "compute-sanitizer memcheck")
     assert ": no Python with PyTorch" in after(done.stdout, "PyTorch, the same nets")
     assert ": it takes compute capability 8.0" in after(done.stdout, "lenet-cifar, batch 128, bf16")
@@ -331,11 +380,12 @@ def test_a_test_that_found_no_card_is_no_pass(tree):
 
 
 def test_where_no_net_trains_only_what_shows_why_is_run(tree):
+    tree.without_examples()
     done = tree.run(FAULTS="opens")
     assert done.returncode == 1, done
     assert stages(done.stdout) == {
         "build for sm_90": "ok", "a net trains on the card": "FAIL", "each kernel beside its CPU twin": "ok",
-        "NCCL: a communicator of one rank": "ok", "lanes, examples, several GPUs": "skip",
+        "NCCL: a communicator of one rank": "ok", PROGRAM: "ok", "lanes, examples, several GPUs": "skip",
         "compute-sanitizer memcheck": "FAIL"}, done.stdout
     assert "does not start: an illegal memory access" in done.stdout
 

@@ -4,7 +4,7 @@
  * group's sends and receives together, when the stream comes to them: a stream of the stand-in
  * device (cuda_shim), recorded or not; without that device (a stream NULL) within the call. A send
  * is done when it was received: NCCL keeps to no more. With SWEEPD_FAKE_NCCL_WRONG in the
- * environment the first number of each sum is wrong.
+ * environment the first number of each sum is wrong; SWEEPD_FAKE_NCCL_VERSION is what it is.
  *
  * An abort is as NCCL's (src/init.cc, commReclaim, of 2.22 to 2.28): at once the device leaves what
  * it was given. Then the caller, or in a group its end, waits until no graph is left that has
@@ -149,7 +149,9 @@ static void ready(const struct comm *c, const char *symbol)
 
 int ncclGetVersion(int *version)
 {
-	*version = fake.version ? fake.version : 22809;
+	const char *given = getenv("SWEEPD_FAKE_NCCL_VERSION");
+
+	*version = fake.version ? fake.version : given ? atoi(given) : 22809;
 	return fails() ? INTERNAL : SUCCESS;
 }
 
@@ -182,6 +184,17 @@ int ncclGetUniqueId(struct id *id)
 	return SUCCESS;
 }
 
+/* Ranks that share a card (tests/fake/one_card.c): from 2.30 on NCCL takes them where it is told to
+ * (src/init.cc). */
+static bool may_share(void)
+{
+	const char *version = getenv("SWEEPD_FAKE_NCCL_VERSION");
+	const char *told = getenv("NCCL_MULTI_RANK_GPU_ENABLE");
+
+	return !getenv("SWEEPD_ONE_CARD") ||
+	       (version && atoi(version) >= 23000 && told && strcmp(told, "1") == 0);
+}
+
 int ncclCommInitRankConfig(struct comm **out, int world, struct id id, int rank,
 			   const struct config *config)
 {
@@ -205,10 +218,9 @@ int ncclCommInitRankConfig(struct comm **out, int world, struct id id, int rank,
 	memcpy(&c->at, &id, sizeof c->at);
 	comms = c;
 	*out = c;
-	if (fails()) {
-		c->error = INTERNAL;
-		return INTERNAL;
-	}
+	c->error = world > 1 && !may_share() ? INVALID_USAGE : fails() ? INTERNAL : SUCCESS;
+	if (c->error)
+		return c->error;
 	atomic_store(&c->at->member[rank].here, true);
 	return IN_PROGRESS;
 }
@@ -298,7 +310,9 @@ int ncclCommAbort(struct comm *c)
 
 const char *ncclGetErrorString(int result)
 {
-	return result == INTERNAL ? "internal error" : "an error of the stand-in";
+	return result == INTERNAL        ? "internal error"
+	       : result == INVALID_USAGE ? "invalid usage"
+					 : "an error of the stand-in";
 }
 
 const char *ncclGetLastError(struct comm *c)

@@ -8,7 +8,7 @@
 
 #define API __attribute__((visibility("default")))
 
-enum { SUCCESS, CUDA_ERROR, INTERNAL = 3, IN_PROGRESS = 7 };
+enum { SUCCESS, CUDA_ERROR, INTERNAL = 3, INVALID_USAGE = 5, IN_PROGRESS = 7 };
 
 struct id {
 	char bytes[128];
