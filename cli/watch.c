@@ -271,6 +271,10 @@ static void take_keys(struct watch *w)
 	enum sw_key key;
 
 	for (int i = 0; i < 100 && (key = sw_screen_key()) != SW_KEY_NONE; i++) {
+		/* It goes to the next of the columns that are drawn, and a key before it may have
+		 * brought rows of others. Without memory the next frame says so. */
+		if (key == SW_KEY_SORT && i > 0 && show_screen(w, sw_clock_mono_us()) != SW_OK)
+			return;
 		w->left = !sw_browse_key(&w->browse, key, w->views, w->n) || w->left;
 		w->shown_at = 0;
 	}
