@@ -24,6 +24,11 @@ static const struct shape {
 	{3, 0, 4},
 	{3, 4, 0},
 	{0, 0, 0},
+	/* sizes beyond the vectors of a CPU's instructions */
+	{4, 400, 120},
+	{17, 65, 31},
+	{9, 129, 67},
+	{4, 1, 40},
 	/* rows of the sums of columns in more than one part */
 	{521, 3, 35},
 	{1031, 2, 33},

@@ -1,6 +1,5 @@
-/* tests/kernels/test_sums.c — the bound of sums.h: sums in float keep it, in any order; the CPU
- * table keeps it in shapes whose sums are long; and an error that is not much larger is seen. */
-#include "kernels/ops.h"
+/* tests/kernels/test_sums.c — the bound of sums.h: sums in float keep it, in any order, and an
+ * error that is not much larger is seen. That tables keep it: test_cuda_linear.c and its like. */
 #include "tests/kernels/sums.h"
 #include "tests/run.h"
 #include <math.h>
@@ -22,78 +21,6 @@ static void near_and_sharp(const struct sum *want, float *got, size_t n)
 			got[i] = is;
 		}
 }
-
-TEST(linear_of_the_cpu_is_near_its_sums)
-{
-	enum { B = 4099, I = 64, O = 31 };
-	float *x = sums_noise((size_t)B * I, 1), *w = sums_noise((size_t)O * I, 2),
-	      *dy = sums_noise((size_t)B * O, 3);
-	float *dw = sums_noise((size_t)O * I, 4), *db = sums_noise(O, 5);
-	struct sum *want = sums_none((size_t)O * I + O);
-
-	sums_linear_backward(NULL, want, want + (size_t)O * I, x, w, NULL, dy, B, I, O);
-	ck_assert_int_eq(sw_ops_cpu.linear_backward(NULL, x, w, NULL, dy, NULL, dw, db, B, I, O,
-						    SW_ACT_NONE, NULL),
-			 SW_OK);
-	near_and_sharp(want, dw, (size_t)O * I);
-	near_and_sharp(want + (size_t)O * I, db, O);
-	free(x);
-	free(w);
-	free(dy);
-	free(dw);
-	free(db);
-	free(want);
-}
-
-TEST(conv2d_of_the_cpu_is_near_its_sums)
-{
-	const struct sw_conv c = {64, 32, 16, 16, 64, 3, 3, 1, 1};
-	const size_t in = c.B * c.C * c.H * c.W, out = c.B * c.O * c.H * c.W;
-	const size_t weights = c.O * c.C * c.kh * c.kw;
-	float *x = sums_noise(in, 1), *w = sums_noise(weights, 2), *dy = sums_noise(out, 3),
-	      *dw = sums_noise(weights, 4);
-	struct sum *want = sums_none(weights);
-	void *work = aligned_alloc(SW_OPS_ALIGN, sw_ops_cpu.conv2d_workspace(&c));
-
-	sums_conv2d_backward(NULL, want, NULL, x, w, NULL, dy, &c);
-	ck_assert_int_eq(sw_ops_cpu.conv2d_backward(NULL, x, w, NULL, dy, NULL, dw, NULL, &c,
-						    SW_ACT_NONE, work),
-			 SW_OK);
-	near_and_sharp(want, dw, weights);
-	free(x);
-	free(w);
-	free(dy);
-	free(dw);
-	free(want);
-	free(work);
-}
-
-TEST(layernorm_of_the_cpu_is_near_its_sums)
-{
-	enum { R = 4099, D = 768 };
-	const size_t n = (size_t)R * D;
-	float *x = sums_noise(n, 1), *gamma = sums_noise(D, 2), *mean = sums_noise(R, 3),
-	      *rstd = sums_noise(R, 4);
-	float *dy = sums_noise(n, 5), *dgamma = sums_noise(D, 6), *dbeta = sums_noise(D, 7);
-	struct sum *want = sums_none((size_t)2 * D);
-
-	sums_layernorm_backward(want, want + D, x, mean, rstd, dy, R, D);
-	ck_assert_int_eq(sw_ops_cpu.layernorm_backward(NULL, x, gamma, mean, rstd, dy, dy, dgamma,
-						       dbeta, R, D),
-			 SW_OK);
-	near_and_sharp(want, dgamma, D);
-	near_and_sharp(want + D, dbeta, D);
-	free(x);
-	free(gamma);
-	free(mean);
-	free(rstd);
-	free(dy);
-	free(dgamma);
-	free(dbeta);
-	free(want);
-}
-
-/* --- orders --- */
 
 static float one_by_one(const float *x, size_t n)
 {

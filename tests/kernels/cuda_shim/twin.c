@@ -1,4 +1,5 @@
 #include "tests/kernels/cuda_shim/twin.h"
+#include "kernels/cpu/cpu.h"
 #include "kernels/philox.h"
 #include "tests/run.h"
 #include <math.h>
@@ -242,20 +243,57 @@ static int runs(void)
 	return n && atoi(n) > 0 && atoi(n) < RUNS ? atoi(n) : RUNS;
 }
 
+/* Takes the nth way of the CPU table, or returns false: as this machine chooses, then by each set
+ * of instructions that it has, products by its own loops; and sums by columns and BLAS. */
+static bool cpu_way(int n, bool summed)
+{
+	const bool library = n > SW_CPU_ISA_N;
+	const int path = n == 0 ? 0 : library ? 2 : 1;
+
+	sw_cpu_conv_force(path);
+	sw_cpu_linear_force(path);
+	return sw_cpu_isa_force(library ? SW_CPU_PLAIN : n - 1) && (summed || !library);
+}
+
+/* What the CPU leaves, in want: near the sums, whichever way it goes. Returns its status. */
+static sw_status on_cpu(const char *what, twin_call *call, const void *ctx,
+			const struct twin_buf *b, size_t n, const struct sum *const *sums,
+			unsigned char **want)
+{
+	unsigned char *again[TWIN_BUFS];
+	sw_status status = SW_OK;
+	struct sw_queue *q;
+
+	ck_assert_int_eq(sw_ops_cpu.queue_create(&q), SW_OK);
+	for (int way = 0; way < SW_CPU_ISA_N + 2; way++) {
+		unsigned char **out = way ? again : want;
+
+		if (!cpu_way(way, sums != NULL))
+			continue;
+		const sw_status rc = run(&sw_ops_cpu, q, call, ctx, b, n, out);
+
+		status = way ? status : rc;
+		ck_assert_int_eq(rc, status);
+		for (size_t i = 0; i < n; i++) {
+			if (sums && sums[i])
+				near_sums(what, i, sums[i], out[i], b[i].n, &sw_ops_cpu);
+			else if (way)
+				same_buf(what, i, &b[i], want[i], out[i]);
+			if (way)
+				free(out[i]);
+		}
+	}
+	(void)cpu_way(0, false);
+	sw_ops_cpu.queue_destroy(q);
+	return status;
+}
+
 void twin_check_sums(const char *what, twin_call *call, const void *ctx, const struct twin_buf *b,
 		     size_t n, const struct sum *const *sums)
 {
 	unsigned char *want[TWIN_BUFS], *first[TWIN_BUFS] = {NULL}, *got[TWIN_BUFS];
 	const int all = runs();
-	struct sw_queue *q;
-	sw_status status;
-
-	ck_assert_int_eq(sw_ops_cpu.queue_create(&q), SW_OK);
-	status = run(&sw_ops_cpu, q, call, ctx, b, n, want);
-	sw_ops_cpu.queue_destroy(q);
-	for (size_t i = 0; i < n; i++)
-		if (sums && sums[i])
-			near_sums(what, i, sums[i], want[i], b[i].n, &sw_ops_cpu);
+	const sw_status status = on_cpu(what, call, ctx, b, n, sums, want);
 
 	for (int nth = 0; nth < all; nth++) {
 #ifndef SW_TEST_GPU

@@ -3,8 +3,9 @@
  * same bytes, and compares every buffer: what should change and what should not.
  *
  * The CUDA table runs the call several times (with sanitizers once), on the stand-in device in
- * another order of threads each time, and must give the same bits. Each buffer has a guard behind
- * it.
+ * another order of threads each time, and must give the same bits. The CPU runs it by each set of
+ * instructions that this machine has, and products by each of its ways. Each buffer has a guard
+ * behind it.
  */
 #ifndef SW_TESTS_CUDA_SHIM_TWIN_H
 #define SW_TESTS_CUDA_SHIM_TWIN_H
