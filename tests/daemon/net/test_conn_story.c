@@ -6,12 +6,6 @@
 /* clang-format off */
 static const struct story stories[] = {
 	/* --- lines and answers --- */
-	{"two requests in one write are answered in their order", NULL, "'run_cap':3",
-	 {"a send {'jsonrpc':'2.0','id':1,'method':'sweep.get','params':{'sweep':9}}${'jsonrpc':'2.0','id':'x','method':'trial.ask','params':{'sweep':9}}$",
-	  "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32001,\"message\":\"no sweep 9; the "
-	  "last one is 1\",\"data\":{\"pointer\":\"/sweep\"}},\"id\":1}; "
-	  "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32001,\"message\":\"no sweep 9; the "
-	  "last one is 1\",\"data\":{\"pointer\":\"/sweep\"}},\"id\":\"x\"}"}},
 	{"a line may come in pieces", NULL, NULL,
 	 {"a send {'jsonrpc':'2.0','id':1,'meth", "",
 	  "a send od':'sweep.get','params':{'sweep':9}}", "",
@@ -37,15 +31,6 @@ static const struct story stories[] = {
 	{"an empty line is nothing", NULL, NULL,
 	 {"a send $$$", "",
 	  "a get", "refused -32001 /sweep: no sweep 1; there is none yet"}},
-	{"a notification is not answered", NULL, "'run_cap':3",
-	 {"a send {'jsonrpc':'2.0','method':'trial.ask','params':{'sweep':1}}$", "",
-	  "a get", "RUNNING: 1 RUNNING"}},
-	{"a batch is answered as one", NULL, "'run_cap':3",
-	 {"a send [{'jsonrpc':'2.0','id':1,'method':'sweep.get','params':{'sweep':9}},{'jsonrpc':'2.0','id':2,'method':'sweep.get','params':{'sweep':8}}]$",
-	  "[{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32001,\"message\":\"no sweep 9; "
-	  "the last one is "
-	  "1\",\"data\":{\"pointer\":\"/sweep\"}},\"id\":1},{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32001,\"message\":\"no "
-	  "sweep 8; the last one is 1"}},
 	{"a batch whose requests need the disk is answered when all are", NULL, "'run_cap':3",
 	 {"disk holds", "",
 	  "a send [{'jsonrpc':'2.0','id':1,'method':'sweep.pause','params':{'sweep':1}},{'jsonrpc':'2.0','id':2,'method':'sweep.get','params':{'sweep':8}}]$",
@@ -56,9 +41,6 @@ static const struct story stories[] = {
 	  "the last one is "
 	  "1\",\"data\":{\"pointer\":\"/sweep\"}},\"id\":2},{\"jsonrpc\":\"2.0\",\"result\":{\"sweep\":1,\"state\":\"PAUSED\"},\"id\":1}]; "
 	  "b PAUSED"}},
-	{"a batch of notifications is not answered", NULL, "'run_cap':3",
-	 {"a send [{'jsonrpc':'2.0','method':'sweep.pause','params':{'sweep':1}}]$", "",
-	  "a get", "PAUSED"}},
 	{"an answer that is ready waits for the one before it", NULL, "'run_cap':3",
 	 {"disk holds", "",
 	  "a ask", "",
@@ -135,11 +117,6 @@ static const struct story stories[] = {
 	  "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32003,\"message\":\"the daemon is stopping\"},\"id\":null}",
 	  "disk works", "a 1.1",
 	  "daemon stops", "b cut; a cut"}},
-	{"connections come and go", NULL, NULL,
-	 {"a stats", "1 requests, 1 connections",
-	  "b stats", "2 requests, 2 connections",
-	  "a closes", "",
-	  "b stats", "3 requests, 1 connections"}},
 	{"a client has at most 256 requests under way, and the rest later", NULL, "'run_cap':500",
 	 {"disk holds", "",
 	  "a pause", "",
@@ -212,19 +189,6 @@ static const struct story stories[] = {
 	  "a closes", "",
 	  "disk works", "",
 	  "b get", "RUNNING: 1 RUNNING"}},
-	{"a line that was not finished is not begun", NULL, "'run_cap':3",
-	 {"disk holds", "",
-	  "a send [{'jsonrpc':'2.0','id':1,'method':'sweep.pause','params':{'sweep':1}},", "",
-	  "a closes", "",
-	  "disk works", "",
-	  "b get", "RUNNING"}},
-	{"a daemon that stops answers what is under way", NULL, "'run_cap':3",
-	 {"disk holds", "",
-	  "a ask", "",
-	  "b watch", "",
-	  "daemon stopping", "",
-	  "disk works", "a 1.1; b snapshot RUNNING: 1 RUNNING",
-	  "daemon stops", "a cut; b cut"}},
 	/* --- a journal --- */
 	{"a journal takes lists of texts alone, and gives them back", NULL, NULL,
 	 {"a call journal.append {'journal':'a','entries':[]}", "refused -32602 /entries: 0 entries: 1 to 1000 go in one call",
@@ -235,19 +199,6 @@ static const struct story stories[] = {
 	  "a call journal.append {'journal':'a','entries':['x','']}", "{\"appended\":2}",
 	  "a call journal.read {'journal':'a'}", "{\"entries\":[\"x\",\"\"],\"more\":false}"}},
 	/* --- the socket's file --- */
-	{"a socket whose file was removed is made again", NULL, "'run_cap':3",
-	 {"a ask", "1.1",
-	  "socket removed", "",
-	  "a report 1 1 1 1 0.5", "continue",
-	  "time 2", "",
-	  "b get", "RUNNING: 1 RUNNING",
-	  "socket removed", "",
-	  "time 2", "",
-	  "c get", "RUNNING: 1 RUNNING",
-	  "a report 1 1 2 2 0.5", "continue",
-	  "daemon stops", "a cut; b cut; c cut",
-	  "daemon starts", "",
-	  "b get", "RUNNING: 1 RUNNING"}},
 	{"another daemon's socket is left to it until it is gone", NULL, "'run_cap':3",
 	 {"a ask", "1.1",
 	  "socket taken", "",

@@ -162,37 +162,6 @@ TEST(plan_any_point_comes_back_from_its_json_bit_for_bit)
 	sw_spec_destroy(spec);
 }
 
-#define NESTED                                                                                     \
-	"'opt':{'values':['sgd','adam']},'lr':{'min':0.5,'max':0.5},'g':{'parameters':{"           \
-	"'m':{'min':1,'max':1,'when':{'opt':'sgd'}},'h':{'parameters':{'b':{'min':2,'max':2}},"    \
-	"'when':{'opt':'adam'}},'z':{'min':3,'max':3}}},"                                          \
-	"'e':{'when':{'opt':'adam'},'parameters':{'y':{'value':4}}},'last':{'value':5}"
-
-TEST(plan_json_has_the_active_parameters_alone_in_their_groups)
-{
-	static const char *const want[] = {
-		"{\"opt\":\"sgd\",\"lr\":0.5,\"g\":{\"m\":1,\"z\":3},\"last\":5}",
-		"{\"opt\":\"adam\",\"lr\":0.5,\"g\":{\"h\":{\"b\":2},\"z\":3},\"e\":{\"y\":4},"
-		"\"last\":5}",
-	};
-	struct sw_spec *spec = read_spec("'parameters':{" NESTED "}");
-	struct sw_space *space = space_of(spec);
-
-	for (uint32_t opt = 0; opt < 2; opt++) {
-		const double unit[SW_SPACE_MAX_PARAMS] = {opt * 0.75, 0.5, 0.5, 0.5};
-		struct sw_value values[SW_SPACE_MAX_PARAMS];
-		struct sw_buf text;
-
-		sw_space_decode(space, unit, values);
-		sw_buf_init(&text, 4096);
-		sw_plan_params(spec, space, values, &text);
-		ck_assert_str_eq(text.data, want[opt]);
-		sw_buf_fini(&text);
-	}
-	sw_space_destroy(space);
-	sw_spec_destroy(spec);
-}
-
 #define READ                                                                                       \
 	"'opt':{'values':['sgd','adam',3]},'m':{'min':0.0,'max':1.0,'when':{'opt':'sgd'}},"        \
 	"'n':{'min':1,'max':8,'when':{'opt':['adam',3]}},'q':{'min':0.0,'max':1.0,'q':0.1},"       \
@@ -300,21 +269,6 @@ TEST_ROWS(plan_number_is_written_as_what_its_parameter_draws, numbers)
 	(void)snprintf(want, sizeof want, "{\"x\":%s}", numbers[_i].written);
 	ck_assert_str_eq(out.data, want);
 	sw_buf_fini(&out);
-	cJSON_Delete(v);
-	sw_space_destroy(space);
-	sw_spec_destroy(spec);
-}
-
-TEST(plan_value_beside_its_grid_by_rounding_is_moved_onto_it)
-{
-	struct sw_spec *spec = read_spec("'parameters':{" READ "}");
-	struct sw_space *space = space_of(spec);
-	struct sw_value values[SW_SPACE_MAX_PARAMS];
-	bool given[SW_SPACE_MAX_PARAMS];
-	cJSON *v = parse("{'q':0.30000000000000004}");
-
-	ck_assert_int_eq(sw_plan_read(spec, space, v, values, given, NULL), SW_OK);
-	ck_assert_double_eq(values[3].number, 0.3);
 	cJSON_Delete(v);
 	sw_space_destroy(space);
 	sw_spec_destroy(spec);
