@@ -203,7 +203,7 @@ TEST(braille_fills_the_lines_that_it_may_have)
 static const struct {
 	int columns;
 	bool utf8;
-} sheets[] = {{60, true}, {160, true}, {80, false}};
+} sheets[] = {{60, true}, {80, false}};
 
 TEST_ROWS(plots_are_drawn_as_they_were, sheets)
 {
