@@ -3,8 +3,9 @@
 #include "sched/bayes/bayes.h"
 #include "sched/sweep/samplers.h"
 #include "tests/run.h"
-#include "tests/sched/bayes/bayes_run.h"
 #include "tests/sched/pruner/rung.h"
+#include "tests/sched/sampler/learn.h"
+#include <math.h>
 
 enum { D = 4, TRIALS = 60, SEEDS = 6 };
 
@@ -38,22 +39,22 @@ static double best_of(enum rule rule, uint64_t seed, size_t *beyond)
 {
 	double best = INFINITY;
 	uint64_t rng = seed;
-	struct run r;
+	struct world r;
 
 	*beyond = 0;
-	open_run(&r, box, D, seed);
+	world_init(&r, SW_SAMPLER_BAYES, learn_space(box, D), seed);
 	for (uint64_t t = 1; t <= TRIALS; t++) {
-		const struct sw_value *const v = ask(&r);
+		const struct sw_value *const v = world_ask(&r);
 
 		*beyond += t > TRIALS / 2 && v[0].number > 0.1;
 		if (fails(rule, v, &rng)) {
-			tell(&r, t, SW_OBS_FAILED, 0);
+			world_tell(&r, SW_OBS_FAILED, 0);
 			continue;
 		}
 		best = fmin(best, bowl(v));
-		tell(&r, t, SW_OBS_FINAL, bowl(v));
+		world_tell(&r, SW_OBS_FINAL, bowl(v));
 	}
-	close_run(&r);
+	world_fini(&r);
 	return best;
 }
 

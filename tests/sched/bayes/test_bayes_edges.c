@@ -2,9 +2,10 @@
  * failed again and again, trials none of which ends well, guesses that are taken back. */
 #include "sched/bayes/bayes.h"
 #include "tests/run.h"
-#include "tests/sched/bayes/bayes_run.h"
 #include "tests/sched/pruner/rung.h"
+#include "tests/sched/sampler/learn.h"
 #include "tests/sched/space/check.h"
+#include <math.h>
 #include <string.h>
 
 static const struct sw_param plane[] = {
@@ -17,20 +18,20 @@ static const struct sw_param plane[] = {
 TEST(best_point_that_failed_often_does_no_harm)
 {
 	const struct sw_value flaky = {.number = 1};
-	struct run r;
+	struct world r;
 
-	open_run(&r, plane, 1, 12);
+	world_init(&r, SW_SAMPLER_BAYES, learn_space(plane, 1), 12);
 	for (uint64_t t = 1; t <= 40; t++) {
 		if (t <= 6 || t > 20) {
-			(void)ask(&r);
-			tell(&r, t, SW_OBS_FINAL, 1);
+			(void)world_ask(&r);
+			world_tell(&r, SW_OBS_FINAL, 1);
 			continue;
 		}
 		ck_assert_int_eq(sw_history_add_trial(&r.h, &flaky), SW_OK);
-		tell(&r, t, t < 20 ? SW_OBS_INFEASIBLE : SW_OBS_FINAL, -9);
+		world_tell(&r, t < 20 ? SW_OBS_INFEASIBLE : SW_OBS_FINAL, -9);
 	}
-	ck_assert_str_eq(r.last.source, "gp");
-	close_run(&r);
+	ck_assert_str_eq(r.out.source, "gp");
+	world_fini(&r);
 }
 
 /* A guess gives way to another trial of the same number; the trials guessed after it go. What a
@@ -39,29 +40,29 @@ TEST(pending_trial_that_changes_is_seen)
 {
 	const struct sw_value other[] = {{.number = 9.9}, {.number = 14.9}};
 	struct sw_suggestion fresh = {.state = NULL};
-	struct run r;
+	struct world r;
 
-	open_run(&r, plane, 2, 13);
+	world_init(&r, SW_SAMPLER_BAYES, learn_space(plane, 2), 13);
 	for (uint64_t t = 1; t <= 12; t++) {
-		const struct sw_value *const v = ask(&r);
+		const struct sw_value *const v = world_ask(&r);
 
-		tell(&r, t, SW_OBS_FINAL, fabs(v[0].number) + v[1].number);
+		world_tell(&r, SW_OBS_FINAL, fabs(v[0].number) + v[1].number);
 	}
 	for (int guess = 0; guess < 4; guess++)
-		(void)ask(&r);
+		(void)world_ask(&r);
 	memcpy(r.h.values + 12 * r.h.n_params, other, sizeof other);
 	r.h.trials = 13;
-	struct sw_sampler *const s = make_sampler(r.space, 13);
+	struct sw_sampler *const s = learn_sampler(SW_SAMPLER_BAYES, r.space, 13);
 
-	ck_assert_int_eq(sw_sampler_restore(s, r.last.state, r.last.state_n, NULL), SW_OK);
-	ck_assert_int_eq(sw_sampler_suggest(r.s, &r.h, r.made + 1, &r.last, NULL), SW_OK);
-	ck_assert_int_eq(sw_sampler_suggest(s, &r.h, r.made + 1, &fresh, NULL), SW_OK);
+	ck_assert_int_eq(sw_sampler_restore(s, r.out.state, r.out.state_n, NULL), SW_OK);
+	ck_assert_int_eq(sw_sampler_suggest(r.s, &r.h, r.h.trials + 1, &r.out, NULL), SW_OK);
+	ck_assert_int_eq(sw_sampler_suggest(s, &r.h, r.h.trials + 1, &fresh, NULL), SW_OK);
 	ck_assert_str_eq(fresh.source, "gp");
-	learn_same(&r.last, &fresh, r.h.n_params);
-	ck_assert_double_eq(r.last.mean, fresh.mean);
+	learn_same(&r.out, &fresh, r.h.n_params);
+	ck_assert_double_eq(r.out.mean, fresh.mean);
 	sw_suggestion_fini(&fresh);
 	sw_sampler_destroy(s);
-	close_run(&r);
+	world_fini(&r);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -3,7 +3,8 @@
 #include "sched/sampler/pareto.h"
 #include "sched/sweep/samplers.h"
 #include "tests/run.h"
-#include "tests/sched/bayes/bayes_run.h"
+#include "tests/sched/sampler/learn.h"
+#include <math.h>
 #include <string.h>
 
 #define D 4
@@ -15,9 +16,9 @@ static const struct sw_param box[D] = {
 	{.dist = SW_DIST_UNIFORM, .min = -1, .max = 3},
 };
 
-static void open_metrics(struct run *r, enum sw_sampler_kind kind, size_t n_metrics)
+static void open_metrics(struct world *r, enum sw_sampler_kind kind, size_t n_metrics)
 {
-	open_run(r, box, D, 3);
+	world_init(r, SW_SAMPLER_BAYES, learn_space(box, D), 3);
 	sw_sampler_destroy(r->s);
 	sw_history_fini(&r->h);
 	const struct sw_sampler_config config = {
@@ -40,15 +41,15 @@ static void distances(const struct sw_value *v, size_t m, double *y)
 	}
 }
 
-static void suggest(struct run *r)
+static void suggest(struct world *r)
 {
-	sw_suggestion_fini(&r->last);
-	ck_assert_int_eq(sw_sampler_suggest(r->s, &r->h, r->h.trials + 1, &r->last, NULL), SW_OK);
-	ck_assert_int_eq(sw_history_add_trial(&r->h, r->last.values), SW_OK);
+	sw_suggestion_fini(&r->out);
+	ck_assert_int_eq(sw_sampler_suggest(r->s, &r->h, r->h.trials + 1, &r->out, NULL), SW_OK);
+	ck_assert_int_eq(sw_history_add_trial(&r->h, r->out.values), SW_OK);
 }
 
 /* Every ninth trial fails, wherever it is. */
-static void tell_all(struct run *r, uint64_t trial)
+static void tell_all(struct world *r, uint64_t trial)
 {
 	const struct sw_obs obs = {.trial = trial,
 				   .kind = trial % 9 == 8 ? SW_OBS_FAILED : SW_OBS_FINAL};
@@ -63,7 +64,7 @@ static double volume_after(enum sw_sampler_kind kind, size_t m, uint64_t n)
 {
 	double y[400 * SW_METRICS_MAX], reference[SW_METRICS_MAX], volume;
 	size_t rows = 0;
-	struct run r;
+	struct world r;
 
 	open_metrics(&r, kind, m);
 	for (uint64_t t = 1; t <= n; t++) {
@@ -75,7 +76,7 @@ static double volume_after(enum sw_sampler_kind kind, size_t m, uint64_t n)
 	for (size_t k = 0; k < m; k++)
 		reference[k] = k == 1 ? 4000 : 4;
 	ck_assert_int_eq(sw_hypervolume(y, rows, m, reference, &volume), SW_OK);
-	close_run(&r);
+	world_fini(&r);
 	return volume;
 }
 
@@ -91,11 +92,11 @@ TEST_LOOP(front_of_sixty_trials_covers_more_than_two_hundred_at_random, 2, 4)
 TEST(suggestion_says_by_what_it_was_chosen)
 {
 	unsigned n[SW_ACQUISITION_MAX + 1] = {0};
-	struct run r;
+	struct world r;
 
 	open_metrics(&r, SW_SAMPLER_BAYES, 3);
 	for (uint64_t t = 1; t <= 30; t++) {
-		const struct sw_suggestion *s = &r.last;
+		const struct sw_suggestion *s = &r.out;
 		double sum = 0;
 
 		suggest(&r);
@@ -119,7 +120,7 @@ TEST(suggestion_says_by_what_it_was_chosen)
 	ck_assert_uint_gt(n[SW_ACQUISITION_WHOLE], 8);
 	ck_assert_uint_gt(n[SW_ACQUISITION_MAX], 8);
 	ck_assert_uint_eq(n[SW_ACQUISITION_EI], 0);
-	close_run(&r);
+	world_fini(&r);
 }
 
 RUN_TESTS(NULL, NULL)

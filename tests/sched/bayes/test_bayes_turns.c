@@ -1,6 +1,7 @@
 /* tests/sched/bayes/test_bayes_turns.c — beside categories: no level is written off. */
 #include "tests/run.h"
-#include "tests/sched/bayes/bayes_run.h"
+#include "tests/sched/sampler/learn.h"
+#include <math.h>
 
 static const double weights[] = {0, 1, 9};
 
@@ -26,29 +27,29 @@ static double trap(const struct sw_value *v)
 	return 3 - 3 * exp(-4 * x * x - 0.5 * y * y);
 }
 
-static struct seen search_in(struct run *r, double (*f)(const struct sw_value *), uint64_t trials)
+static struct seen search_in(struct world *r, double (*f)(const struct sw_value *), uint64_t trials)
 {
 	struct seen seen = {.best = INFINITY};
 
 	for (uint64_t t = 1; t <= trials; t++) {
-		const struct sw_value *const v = ask(r);
+		const struct sw_value *const v = world_ask(r);
 		const double y = f(v);
 
 		ck_assert_uint_ne(v[3].choice, 0); /* no draw has it */
 		seen.first += v[0].choice == 0;
 		seen.rare += v[3].choice == 1;
 		seen.best = fmin(seen.best, y);
-		tell(r, t, SW_OBS_FINAL, y);
+		world_tell(r, SW_OBS_FINAL, y);
 	}
-	close_run(r);
+	world_fini(r);
 	return seen;
 }
 
 static struct seen search(double (*f)(const struct sw_value *), uint64_t seed, uint64_t trials)
 {
-	struct run r;
+	struct world r;
 
-	open_run(&r, mixed, 4, seed);
+	world_init(&r, SW_SAMPLER_BAYES, learn_space(mixed, 4), seed);
 	return search_in(&r, f, trials);
 }
 
@@ -145,16 +146,16 @@ static unsigned count_worse(double (*f)(const struct sw_value *), uint64_t seed,
 		{.dist = SW_DIST_UNIFORM, .min = 0, .max = 1},
 	};
 	unsigned worse = 0;
-	struct run r;
+	struct world r;
 
-	open_run(&r, five, 3, seed);
+	world_init(&r, SW_SAMPLER_BAYES, learn_space(five, 3), seed);
 	for (uint64_t t = 1; t <= trials; t++) {
-		const struct sw_value *const v = ask(&r);
+		const struct sw_value *const v = world_ask(&r);
 
 		worse += v[0].choice != 4;
-		tell(&r, t, SW_OBS_FINAL, f(v));
+		world_tell(&r, SW_OBS_FINAL, f(v));
 	}
-	close_run(&r);
+	world_fini(&r);
 	return worse;
 }
 
@@ -188,15 +189,15 @@ TEST(level_that_no_point_may_have_takes_no_turn_from_others)
 		.left = {.terms = &term, .n_terms = 1}, .right = {.constant = 3}, .op = SW_LE};
 
 	for (uint64_t seed = 1; seed <= 3; seed++) {
-		struct run r;
+		struct world r;
 
-		open_run(&r, mixed, 4, seed);
+		world_init(&r, SW_SAMPLER_BAYES, learn_space(mixed, 4), seed);
 		sw_sampler_destroy(r.s);
 		sw_history_fini(&r.h);
 		ck_assert_int_eq(sw_space_add(r.space, &list, NULL), SW_OK);
 		ck_assert_int_eq(sw_space_constrain(r.space, &at_most_3, NULL), SW_OK);
 		sw_history_init(&r.h, 5, 1);
-		r.s = make_sampler(r.space, seed);
+		r.s = learn_sampler(SW_SAMPLER_BAYES, r.space, seed);
 		const struct seen seen = search_in(&r, plateau, 60);
 
 		ck_assert_msg(seen.first >= 7, "seed %u: %u of 60", (unsigned)seed, seen.first);

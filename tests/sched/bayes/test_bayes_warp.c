@@ -2,7 +2,8 @@
  * momentum: the models learn to see it wider, keep that, and hand it on over a restart. */
 #include "sched/bayes/bayes.h"
 #include "tests/run.h"
-#include "tests/sched/bayes/bayes_run.h"
+#include "tests/sched/sampler/learn.h"
+#include <math.h>
 #include <string.h>
 
 enum { TRIALS = 64, KEPT_FROM = 44 };
@@ -19,27 +20,26 @@ static double loss(const struct sw_value *v)
 }
 
 /* A trial of the sampler's and one from elsewhere. */
-static void go_on(struct run *r, uint64_t *rng)
+static void go_on(struct world *r, uint64_t *rng)
 {
 	struct sw_value v[2] = {{.number = unit(rng)}, {.number = unit(rng)}};
 
-	const struct sw_value *const asked = ask(r);
+	const struct sw_value *const asked = world_ask(r);
 
-	tell(r, r->h.trials, SW_OBS_FINAL, loss(asked));
+	world_tell(r, SW_OBS_FINAL, loss(asked));
 	ck_assert_int_eq(sw_history_add_trial(&r->h, v), SW_OK);
-	r->made++;
-	tell(r, r->h.trials, SW_OBS_FINAL, loss(v));
+	world_tell(r, SW_OBS_FINAL, loss(v));
 }
 
 /* Bit i: model i sees the last of the first coordinate wider. */
-static unsigned warped(const struct run *r)
+static unsigned warped(const struct world *r)
 {
 	const size_t d = 2;
 	struct sw_bayes_memory m;
 	unsigned models = 0;
 
 	ck_assert_int_eq(sw_bayes_memory_init(&m, d), SW_OK);
-	ck_assert_int_eq(sw_bayes_memory_read(&m, r->last.state, r->last.state_n), SW_OK);
+	ck_assert_int_eq(sw_bayes_memory_read(&m, r->out.state, r->out.state_n), SW_OK);
 	for (int i = 0; i < BAYES_KEPT_N; i++) {
 		const bool additive = i == BAYES_A || i == BAYES_C || i == BAYES_E;
 		const double *const c = sw_bayes_memory_theta(&m, (enum sw_bayes_model_id)i) +
@@ -58,9 +58,9 @@ TEST_LOOP(warps_are_learned_and_kept, 1, 4)
 	const uint64_t seed = (uint64_t)_i;
 	unsigned before = 0, kept = ~0U;
 	uint64_t rng = seed;
-	struct run r;
+	struct world r;
 
-	open_run(&r, unit_square, 2, seed);
+	world_init(&r, SW_SAMPLER_BAYES, learn_space(unit_square, 2), seed);
 	for (int t = 1; t <= TRIALS; t++) {
 		go_on(&r, &rng);
 		if (t < KEPT_FROM)
@@ -71,44 +71,45 @@ TEST_LOOP(warps_are_learned_and_kept, 1, 4)
 	ck_assert_msg((before & all) == all, "seed %d: warped are %#x of %#x", _i, before, all);
 	ck_assert_msg((kept & all) == all, "seed %d: stay warped %#x of %#x", _i, kept, all);
 	ck_assert_uint_eq(warped(&r) & 1U << BAYES_C, 0);
-	close_run(&r);
+	world_fini(&r);
 }
 
 TEST(warps_are_handed_on_over_a_restart)
 {
 	uint64_t rng = 5;
-	struct run r;
+	struct world r;
 	size_t same = 0;
 
-	open_run(&r, unit_square, 2, 5);
+	world_init(&r, SW_SAMPLER_BAYES, learn_space(unit_square, 2), 5);
 	for (int t = 1; t <= TRIALS; t++) {
-		unsigned char *const state = r.last.state;
-		const size_t state_n = r.last.state_n;
+		unsigned char *const state = r.out.state;
+		const size_t state_n = r.out.state_n;
 		struct sw_sampler *fresh = NULL;
 		struct sw_suggestion again = {.state = NULL};
 
-		r.last.state = NULL;
+		r.out.state = NULL;
 		if (t >= KEPT_FROM) {
-			fresh = make_sampler(r.space, 5);
+			fresh = learn_sampler(SW_SAMPLER_BAYES, r.space, 5);
 			ck_assert_int_eq(sw_sampler_restore(fresh, state, state_n, NULL), SW_OK);
-			ck_assert_int_eq(sw_sampler_suggest(fresh, &r.h, r.made + 1, &again, NULL),
-					 SW_OK);
+			ck_assert_int_eq(
+				sw_sampler_suggest(fresh, &r.h, r.h.trials + 1, &again, NULL),
+				SW_OK);
 		}
 		free(state);
 		go_on(&r, &rng);
 		if (fresh == NULL)
 			continue;
-		ck_assert_double_eq(again.values[0].number, r.last.values[0].number);
-		ck_assert_double_eq(again.values[1].number, r.last.values[1].number);
-		ck_assert_uint_eq(again.state_n, r.last.state_n);
-		ck_assert_mem_eq(again.state, r.last.state, again.state_n);
+		ck_assert_double_eq(again.values[0].number, r.out.values[0].number);
+		ck_assert_double_eq(again.values[1].number, r.out.values[1].number);
+		ck_assert_uint_eq(again.state_n, r.out.state_n);
+		ck_assert_mem_eq(again.state, r.out.state, again.state_n);
 		same++;
 		sw_suggestion_fini(&again);
 		sw_sampler_destroy(fresh);
 	}
 	ck_assert_uint_eq(same, TRIALS - KEPT_FROM + 1);
 	ck_assert_uint_ne(warped(&r), 0);
-	close_run(&r);
+	world_fini(&r);
 }
 
 RUN_TESTS(NULL, NULL)

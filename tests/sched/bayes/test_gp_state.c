@@ -136,45 +136,6 @@ TEST_LOOP(gp_truncated_is_as_before_the_rows_came, 0, 2)
 	sw_gp_destroy(gp);
 }
 
-/* A daemon that starts again replays set() and append(): the bits must not depend on what the
- * object saw before, nor on how much room it has. */
-TEST_LOOP(gp_fresh_object_replays_to_the_same_bits, 0, 2)
-{
-	struct sw_gp *used = create(D, _i % 2), *fresh = create(D, _i % 2);
-	struct answers a, b;
-	double f[2], t[2][THETA];
-
-	memcpy(t[0], theta, sizeof theta);
-	memcpy(t[1], theta, sizeof theta);
-	ck_assert_int_eq(sw_gp_set(used, X, Z, N, t[0]), SW_OK);
-	ck_assert_int_eq(
-		sw_gp_fit(used, X, Z, N, t[0], &(struct sw_gp_fit_options){.max_evals = 50}, &f[0]),
-		SW_OK);
-	memcpy(t[0], theta, sizeof theta);
-	ck_assert_int_eq(sw_gp_fit(used, X, Z, BASE, t[0],
-				   &(struct sw_gp_fit_options){.max_evals = 50}, &f[0]),
-			 SW_OK);
-	ck_assert_int_eq(sw_gp_set(used, X, Z, BASE, t[0]), SW_OK);
-	append(used, BASE, N - 1);
-	sw_gp_truncate(used, BASE + 9);
-	append(used, BASE + 9, N);
-	sw_gp_targets(used, Z);
-	answer(used, &a);
-
-	ck_assert_int_eq(sw_gp_fit(fresh, X, Z, BASE, t[1],
-				   &(struct sw_gp_fit_options){.max_evals = 50}, &f[1]),
-			 SW_OK);
-	ck_assert_mem_eq(t[0], t[1], sw_gp_theta_n(fresh) * sizeof(double));
-	ck_assert_mem_eq(&f[0], &f[1], sizeof *f);
-	ck_assert_int_eq(sw_gp_set(fresh, X, Z, BASE, t[1]), SW_OK);
-	append(fresh, BASE, N);
-	sw_gp_targets(fresh, Z);
-	answer(fresh, &b);
-	ck_assert_mem_eq(&a, &b, sizeof a);
-	sw_gp_destroy(used);
-	sw_gp_destroy(fresh);
-}
-
 static void all_finite(const double *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

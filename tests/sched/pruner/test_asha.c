@@ -63,18 +63,6 @@ TEST(asha_longest_ladder_has_64_rungs)
 	sw_pruner_destroy(a);
 }
 
-TEST(asha_of_more_brackets_than_rungs_is_refused)
-{
-	const struct sw_pruner_config c = {.kind = SW_PRUNER_ASHA, .asha = {1, 9, 3, 4, 3}};
-	struct sw_err e = SW_ERR_INIT;
-	struct sw_pruner *p;
-
-	ck_assert_int_eq(sw_pruners_create(&p, &c, 1, &e), SW_INVALID);
-	ck_assert_ptr_null(p);
-	ck_assert_str_eq(e.ptr, "/brackets");
-	ck_assert_str_eq(e.msg, "brackets 4 is too many: there are only 3 rungs up to max_t 9");
-}
-
 TEST(asha_brackets_are_drawn_by_their_rungs)
 {
 	/* Rungs 1 3 9 27: brackets of 4, 3 and 2 rungs. */

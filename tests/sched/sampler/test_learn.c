@@ -1,5 +1,5 @@
-/* tests/sched/sampler/test_learn.c — what a sampler that learns must do, whichever it is: asks at
- * once keep apart, what fails is kept away from, an earlier sweep counts. */
+/* tests/sched/sampler/test_learn.c — what a sampler that learns must do, whichever it is: it finds
+ * minima, asks at once keep apart, what fails is kept away from, an earlier sweep counts. */
 #include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 #include <math.h>
@@ -72,6 +72,64 @@ TEST_ROWS(trials_without_results_spread_over_the_space, kinds)
 	learn_tell(&w.h, 7, SW_OBS_FINAL, 0, &(double){1});
 	(void)world_ask(&w);
 	world_fini(&w);
+}
+
+static const struct sw_param mixed[] = {
+	{.dist = SW_DIST_CATEGORICAL, .n_choices = 5},
+	{.dist = SW_DIST_LOG_UNIFORM, .min = 1e-6, .max = 1},
+	{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 20},
+	{.dist = SW_DIST_UNIFORM, .min = 0, .max = 1},
+	{.dist = SW_DIST_UNIFORM, .min = 0, .max = 1},
+};
+
+/* The last parameter is there with the best of the choices alone; two others are bound by each
+ * other. */
+static struct sw_space *mixed_space(void)
+{
+	static const struct sw_term n = {.coef = 0.05, .n_factors = 1, .factor = {2}},
+				    x = {.coef = 1, .n_factors = 1, .factor = {3}};
+	const struct sw_constraint c = {.left = {.terms = &n, .n_terms = 1},
+					.right = {.terms = &x, .n_terms = 1},
+					.op = SW_LE};
+	struct sw_space *s = learn_space(mixed, ROWS(mixed));
+
+	ck_assert_int_eq(sw_space_when(s, 4, 0, &(struct sw_value){.choice = 2}, 1, NULL), SW_OK);
+	ck_assert_int_eq(sw_space_seal(s, NULL), SW_OK);
+	ck_assert_int_eq(sw_space_constrain(s, &c, NULL), SW_OK);
+	return s;
+}
+
+static double mixed_bowl(const struct sw_value *v)
+{
+	const double rate = log10(v[1].number) + 3, n = v[2].number - 4;
+	const double choice = v[0].choice == 2 ? fabs(v[4].number - 0.9) : 1;
+
+	return choice + rate * rate + 0.1 * n * n + fabs(v[3].number - 0.3);
+}
+
+static double best_of(enum sw_sampler_kind kind, uint64_t seed)
+{
+	double best = INFINITY;
+	struct world w;
+
+	world_init(&w, kind, mixed_space(), seed);
+	for (int t = 0; t < 80; t++) {
+		const double y = mixed_bowl(world_ask(&w));
+
+		best = fmin(best, y);
+		world_tell(&w, SW_OBS_FINAL, y);
+	}
+	world_fini(&w);
+	return best;
+}
+
+TEST_ROWS(mixed_bowl_is_minimised_far_below_what_chance_finds, kinds)
+{
+	int won = 0;
+
+	for (uint64_t seed = 1; seed <= 5; seed++)
+		won += best_of(kinds[_i], seed) < 0.5 * best_of(SW_SAMPLER_RANDOM, seed);
+	ck_assert_int_ge(won, 4);
 }
 
 TEST_ROWS(infeasible_part_is_left, kinds)

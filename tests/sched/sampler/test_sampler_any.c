@@ -181,7 +181,8 @@ static void check_past(const struct sw_sampler_config *c, const struct sw_histor
 	sw_history_fini(&past);
 }
 
-static void check_point(const struct sw_space *space, const struct sw_suggestion *got)
+static void check_point(const struct sw_space *space, const struct sw_history *h,
+			const struct sw_suggestion *got)
 {
 	struct sw_value canonical[SW_SPACE_MAX_PARAMS];
 	struct sw_err err = SW_ERR_INIT;
@@ -193,8 +194,11 @@ static void check_point(const struct sw_space *space, const struct sw_suggestion
 		ck_assert_double_eq(canonical[i].number, got->values[i].number);
 		ck_assert_uint_eq(canonical[i].choice, got->values[i].choice);
 	}
-	if (got->acquisition == SW_ACQUISITION_EI)
-		ck_assert(isfinite(got->mean) && isfinite(got->sd) && isfinite(got->ei));
+	if (got->acquisition != SW_ACQUISITION_EI)
+		return;
+	ck_assert(isfinite(got->mean) && isfinite(got->sd) && isfinite(got->ei));
+	ck_assert(got->sd >= 0 && got->ei >= 0 && isfinite(got->log_ei));
+	ck_assert_uint_eq(got->known, h->n_obs);
 }
 
 #ifdef SW_FAULTS
@@ -278,7 +282,7 @@ static void run(const struct sw_sampler_config *c, struct sw_sampler *s, int mod
 			if (rc == SW_EXHAUSTED)
 				break;
 			ck_assert_msg(rc == SW_OK, "%d %s %s", (int)rc, err.ptr, err.msg);
-			check_point(c->space, &got);
+			check_point(c->space, &h, &got);
 			if (below(rng, 3) == 0)
 				check_again(c, &h, made, &before, &got);
 #ifdef SW_FAULTS

@@ -4,23 +4,27 @@
 #include "sched/sweep/sweep.h"
 #include "tests/run.h"
 #include "tests/sched/sweep/story.h"
+#include <math.h>
 
 #define ASHA .pruner = {.kind = SW_PRUNER_ASHA, .asha = {1, 9, 3, 1, 3}}
 
 static const struct {
 	struct sw_sweep_config c;
-	sw_status rc;
 	const char *ptr, *msg;
 } refused[] = {
 	{{.pruner = {.kind = SW_PRUNER_ASHA, .asha = {1, 9, 3, 4, 3}}},
-	 SW_INVALID,
 	 "/early_terminate/brackets",
 	 "brackets 4 is too many: there are only 3 rungs up to max_t 9"},
 	{{.sampler = SW_SAMPLER_GRID},
-	 SW_INVALID,
 	 "/parameters/0/q",
 	 "grid needs a list of values: give q, values, or another method for this continuous "
 	 "parameter"},
+	{{.has_target = true, .target = NAN}, "/metric/target", ""},
+	{{.has_target = true, .target = INFINITY}, "/metric/target", ""},
+	{{.plateau = {.top = SW_PLATEAU_TOP_MAX + 1}}, "/plateau/top", ""},
+	{{.plateau = {.top = 1, .std = -1}}, "/plateau/std", ""},
+	{{.plateau = {.top = 1, .std = NAN}}, "/plateau/std", ""},
+	{{.pruner.kind = SW_PRUNER_PBT}, "/run_cap", ""},
 };
 
 TEST_ROWS(sweep_bad_config_is_refused_and_the_space_stays_the_callers, refused)
@@ -29,10 +33,10 @@ TEST_ROWS(sweep_bad_config_is_refused_and_the_space_stays_the_callers, refused)
 	struct sw_sweep *s;
 	struct sw_err e = SW_ERR_INIT;
 
-	ck_assert_int_eq(sw_sweep_create(&s, &refused[_i].c, space, &e), refused[_i].rc);
+	ck_assert_int_eq(sw_sweep_create(&s, &refused[_i].c, space, &e), SW_INVALID);
 	ck_assert_ptr_null(s);
 	ck_assert_str_eq(e.ptr, refused[_i].ptr);
-	ck_assert_str_eq(e.msg, refused[_i].msg);
+	ck_assert_msg(strstr(e.msg, refused[_i].msg) != NULL, "%s", e.msg);
 	sw_space_destroy(space);
 }
 

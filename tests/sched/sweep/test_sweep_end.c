@@ -3,7 +3,6 @@
 #include "sched/sweep/sweep.h"
 #include "tests/run.h"
 #include "tests/sched/sweep/story.h"
-#include <math.h>
 
 #define ASHA .pruner = {.kind = SW_PRUNER_ASHA, .asha = {1, 9, 3, 1, 3}}
 
@@ -165,29 +164,6 @@ static const struct story stories[] = {
 TEST_ROWS(sweep_story_goes_as_told, stories)
 {
 	run_story(&stories[_i]);
-}
-
-static const struct {
-	struct sw_sweep_config c;
-	const char *ptr;
-} wrong[] = {
-	{{.has_target = true, .target = NAN}, "/metric/target"},
-	{{.has_target = true, .target = INFINITY}, "/metric/target"},
-	{{.plateau = {.top = SW_PLATEAU_TOP_MAX + 1}}, "/plateau/top"},
-	{{.plateau = {.top = 1, .std = -1}}, "/plateau/std"},
-	{{.plateau = {.top = 1, .std = NAN}}, "/plateau/std"},
-	{{.pruner.kind = SW_PRUNER_PBT}, "/run_cap"},
-};
-
-TEST_ROWS(sweep_config_without_meaning_is_refused, wrong)
-{
-	struct sw_space *space = story_space(FREE);
-	struct sw_err e = SW_ERR_INIT;
-	struct sw_sweep *s;
-
-	ck_assert_int_eq(sw_sweep_create(&s, &wrong[_i].c, space, &e), SW_INVALID);
-	ck_assert_str_eq(e.ptr, wrong[_i].ptr);
-	sw_space_destroy(space);
 }
 
 RUN_TESTS(NULL, NULL)

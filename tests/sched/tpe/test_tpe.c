@@ -105,46 +105,6 @@ TEST(tpe_begins_in_the_middle_of_ranges_beside_categories)
 	sw_space_destroy(numbers);
 }
 
-static double bowl(const struct sw_value *v)
-{
-	const double x = log10(v[1].number) + 3.0, n = v[2].number - 4.0;
-
-	return (v[0].choice == 2 ? 0.0 : 1.0) + x * x + 0.1 * n * n + fabs(v[3].number - 0.3);
-}
-
-static double best_of(enum sw_sampler_kind kind, uint64_t seed, int trials)
-{
-	const struct sw_param p[] = {
-		{.dist = SW_DIST_CATEGORICAL, .n_choices = 5},
-		{.dist = SW_DIST_LOG_UNIFORM, .min = 1e-6, .max = 1},
-		{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 20},
-		{.dist = SW_DIST_UNIFORM, .min = 0, .max = 1},
-	};
-	double best = INFINITY;
-	struct world w;
-
-	world_init(&w, kind, learn_space(p, ROWS(p)), seed);
-	for (int t = 0; t < trials; t++) {
-		(void)world_ask(&w);
-		const double y = bowl(w.out.values);
-
-		best = fmin(best, y);
-		world_tell(&w, SW_OBS_FINAL, y);
-	}
-	world_fini(&w);
-	return best;
-}
-
-TEST(tpe_beats_random_on_a_mixed_bowl)
-{
-	int won = 0;
-
-	for (uint64_t seed = 1; seed <= 10; seed++)
-		won += best_of(SW_SAMPLER_TPE, seed, 80) <
-		       0.5 * best_of(SW_SAMPLER_RANDOM, seed, 80);
-	ck_assert_int_ge(won, 8);
-}
-
 static const struct {
 	enum sw_obs_kind other; /* of the trials around 0.2, whose values are lower */
 	double expected;
