@@ -4,72 +4,7 @@
 #include "sched/num/ostree.h"
 #include "tests/run.h"
 #include "tests/sched/suite.h"
-#include <math.h>
 #include <string.h>
-
-enum { N = 9000 };
-
-/* How the i-th value is chosen: the orders that break an unbalanced tree, and ties. */
-static double value_at(int order, int i, uint64_t *rng)
-{
-	switch (order) {
-	case 0:
-		return i;
-	case 1:
-		return -i;
-	case 2:
-		return i % 2 == 0 ? i : -i;
-	case 3:
-		return 1.0;
-	case 4:
-		return (double)below(rng, 7);
-	case 5:
-		return (double)(i * 37 % 101);
-	default:
-		return unit(rng) - 0.5;
-	}
-}
-
-static void insert_sorted(double *sorted, int n, double x)
-{
-	int i = n;
-
-	for (; i > 0 && sorted[i - 1] > x; i--)
-		sorted[i] = sorted[i - 1];
-	sorted[i] = x;
-}
-
-TEST_LOOP(ostree_any_order_agrees_with_a_sorted_array, 0, 7)
-{
-	struct sw_ostree t;
-	double sorted[N];
-	uint64_t rng = 42;
-
-	sw_ostree_init(&t);
-	for (int n = 0; n < N; n++) {
-		const double x = value_at(_i, n, &rng);
-
-		ck_assert_int_eq(sw_ostree_reserve(&t), SW_OK);
-		sw_ostree_insert(&t, x, 0, false);
-		insert_sorted(sorted, n, x);
-		if (n < 300 || n % 500 == 0)
-			sw_ostree_invariant(&t);
-		ck_assert_uint_eq(t.n, (unsigned)n + 1);
-	}
-	for (int k = 0; k < N; k += 7) {
-		int less = k;
-
-		ck_assert_double_eq(sw_ostree_kth(&t, (uint64_t)k, NULL), sorted[k]);
-		while (less > 0 && sorted[less - 1] == sorted[k])
-			less--;
-		ck_assert_uint_eq(sw_ostree_less(&t, sorted[k]), (unsigned)less);
-	}
-	ck_assert_uint_eq(sw_ostree_less(&t, -INFINITY), 0);
-	ck_assert_uint_eq(sw_ostree_less(&t, INFINITY), N);
-	sw_ostree_fini(&t);
-}
-
-/* ---- ids, marks, removals ---- */
 
 struct entry {
 	double value;

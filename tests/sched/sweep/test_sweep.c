@@ -84,19 +84,6 @@ static const struct story stories[] = {
 		"ask", "start 1.4",
 		"lost 1 4", "end 1.4 FAILED lost; sweep FAILED lost",
 		"lost 1 4", "CONFLICT trial 1 has ended: FAILED"}},
-	{"max_concurrent counts what runs",
-	 {.run_cap = 3, .max_concurrent = 1, .retries = 1}, FREE, {
-		"ask", "create 1; start 1.1",
-		"ask",
-		 "EXHAUSTED nothing to hand out now: 1 trials run, and max_concurrent allows no "
-		 "more",
-		"lost 1 1", "retry 1.1 lost",
-		"ask", "start 1.2",
-		"ask",
-		 "EXHAUSTED nothing to hand out now: 1 trials run, and max_concurrent allows no "
-		 "more",
-		"cancel-trial 1", "kill 1.2; end 1.2 CANCELLED cancelled",
-		"ask", "create 2; start 2.1"}},
 	{"pausing hands out nothing; what runs goes on and may end the sweep",
 	 {.run_cap = 2, .retries = 1}, FREE, {
 		"resume", "CONFLICT the sweep is not paused",
@@ -127,6 +114,12 @@ static const struct story stories[] = {
 		 "sweep CANCELLED",
 		"extend 20", "CONFLICT the sweep has ended: CANCELLED",
 		"lost 3 1", "CONFLICT trial 3 has ended: CANCELLED"}},
+	{"fail ends all with its cause, a paused sweep too", {.run_cap = 9}, FREE, {
+		"ask", "create 1; start 1.1",
+		"pause", "sweep PAUSED",
+		"fail data set is missing",
+		 "kill 1.1; end 1.1 CANCELLED sweep-failed; sweep FAILED data set is missing",
+		"resume", "CONFLICT the sweep has ended: FAILED"}},
 	{"extend", {.run_cap = 1}, FREE, {
 		"extend 1", "INVALID /run_cap run_cap 1 is not above the present cap 1",
 		"extend 0", "INVALID /run_cap run_cap 0 is not above the present cap 1",
@@ -173,16 +166,6 @@ static const struct story stories[] = {
 		"cancel-trial 3",
 		 "kill 3.1; end 3.1 CANCELLED cancelled; sweep COMPLETED grid exhausted: 3 points "
 		 "tried, run_cap is 5"}},
-	{"a capped grid extends up to its points",
-	 {.sampler = SW_SAMPLER_GRID, .run_cap = 1}, GRID3, {
-		"ask", "create 1; start 1.1",
-		"cancel-trial 1", "kill 1.1; end 1.1 CANCELLED cancelled; sweep COMPLETED",
-		"extend 50", "sweep RUNNING",
-		"extend 60",
-		 "INVALID /run_cap the grid has only 3 points, and the run cap covers them; retry runs a failed one again",
-		"ask", "create 2; start 2.1",
-		"ask", "create 3; start 3.1",
-		"ask", "EXHAUSTED nothing to hand out: all 3 trials are made"}},
 	{"asha prunes, completes and never judges the diverged", {ASHA, .run_cap = 5}, FREE, {
 		"ask", "create 1; start 1.1",
 		"ask", "create 2; start 2.1",
