@@ -29,6 +29,8 @@ static const struct {
 	{"daemon.info", "{\"a/b\":1}", "/a~1b", "unknown parameter \"a/b\"; none is known here"},
 	{"sweep.get", "{\"sweep\":0}", "/sweep",
 	 "\"sweep\" must be an integer, at least 1 and at most 9007199254740991"},
+	{"sweep.get", "{\"sweep\":1.5}", "/sweep",
+	 "\"sweep\" must be an integer, at least 1 and at most 9007199254740991, not a fraction"},
 	{"sweep.get", "{\"sweep\":\"1\"}", "/sweep",
 	 "\"sweep\" must be an integer, at least 1 and at most 9007199254740991, not a string"},
 	{"sweep.get", "{\"sweep\":9007199254740993}", "/sweep",
