@@ -273,25 +273,18 @@ TEST(known_rows_are_told_apart_from_all)
 
 /* What failed by accident counts with the values that it had. pauses: a trial that is not among the
  * best third so far waits at its rung, for good. */
-static double best_under_pruner(const struct sw_space *space, bool pauses, uint64_t seed)
+static double best_under_pruner(bool pauses, uint64_t seed)
 {
-	struct sw_sampler_config config = rung_config(space, seed);
-	struct sw_suggestion got = {.state = NULL};
-	struct sw_sampler *s;
-	struct sw_history h;
+	struct world w;
 	double best = INFINITY, values[TRIALS];
 
-	config.pauses = pauses;
-	ck_assert_int_eq(sw_samplers_create(&s, &config, NULL), SW_OK);
-	sw_history_init(&h, D, 1);
+	rung_open(&w, learn_space(box, D), seed, pauses);
 	for (uint64_t t = 1; t <= TRIALS; t++) {
-		learn_suggest(s, &h, &got);
-		learn_add(&h, got.values);
-		const double y = values[t - 1] = bowl(got.values);
-		const bool failed = fails(SCATTERED, got.values, &seed);
+		const struct sw_value *const v = world_ask(&w);
+		const double y = values[t - 1] = bowl(v);
+		const bool failed = fails(SCATTERED, v, &seed);
 		size_t better = 0;
 
-		sw_suggestion_fini(&got);
 		for (uint64_t k = 1; k < t; k++)
 			better += values[k - 1] < y;
 		const bool waits = pauses && 3 * better > t;
@@ -299,28 +292,25 @@ static double best_under_pruner(const struct sw_space *space, bool pauses, uint6
 		for (uint32_t level = 0; level < (failed || waits ? 1 : RUNG_LEVELS - 1); level++) {
 			const double at = y * rung_slopes[level] + RUNG_LEVELS - level;
 
-			learn_tell(&h, t, SW_OBS_RUNG, level, &at);
+			learn_tell(&w.h, t, SW_OBS_RUNG, level, &at);
 		}
 		best = failed ? best : fmin(best, y);
 		if (failed)
-			learn_tell(&h, t, SW_OBS_FAILED, 0, NULL);
+			learn_tell(&w.h, t, SW_OBS_FAILED, 0, NULL);
 		else if (!waits)
-			learn_tell(&h, t, SW_OBS_FINAL, 0, &y);
+			learn_tell(&w.h, t, SW_OBS_FINAL, 0, &y);
 	}
-	sw_history_fini(&h);
-	sw_sampler_destroy(s);
+	world_fini(&w);
 	return best;
 }
 
 TEST_LOOP(scattered_failures_do_not_lead_astray_under_a_pruner, 0, 2)
 {
-	struct sw_space *const space = learn_space(box, D);
 	double ln = 0;
 
 	for (uint64_t seed = 1; seed <= SEEDS; seed++)
-		ln += log(best_under_pruner(space, _i != 0, seed)) / SEEDS;
+		ln += log(best_under_pruner(_i != 0, seed)) / SEEDS;
 	ck_assert_msg(ln < log(1e-3), "%g", exp(ln));
-	sw_space_destroy(space);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -28,45 +28,38 @@ static void theta_of(const struct sw_suggestion *s, size_t d, struct sw_bayes_me
 
 TEST(asks_without_news_are_different_points_of_one_fit)
 {
-	struct sw_space *const space = learn_cube(3);
-	struct sw_sampler *const s = rung_sampler(space, 1);
+	struct world w;
 	struct sw_bayes_memory first, later;
-	struct sw_history h;
 	uint64_t rng = 6;
 	bool fitted = false;
 	int by_model = 0;
 
-	sw_history_init(&h, 3, 1);
-	rung_fill(&h, 120, &rng);
+	rung_open(&w, learn_cube(3), 1, false);
+	rung_fill(&w.h, 120, &rng);
 	for (int i = 0; i < 30; i++) {
-		struct sw_suggestion got = {.state = NULL};
-
-		learn_suggest(s, &h, &got);
-		check(space, &got);
-		by_model += strcmp(got.source, "gp") == 0;
+		learn_suggest(w.s, &w.h, &w.out);
+		check(w.space, &w.out);
+		by_model += strcmp(w.out.source, "gp") == 0;
 		if (by_model > 0)
-			theta_of(&got, 4, by_model == 1 && !fitted ? &first : &later);
+			theta_of(&w.out, 4, by_model == 1 && !fitted ? &first : &later);
 		if (fitted) {
 			ck_assert_mem_eq(first.theta, later.theta, 6 * sizeof(double));
 			sw_bayes_memory_fini(&later);
 		}
 		fitted = by_model > 0;
-		for (uint64_t t = 0; t < h.trials; t++) {
+		for (uint64_t t = 0; t < w.h.trials; t++) {
 			double apart = 0;
 
 			for (size_t k = 0; k < 3; k++)
-				apart = fmax(apart, fabs(h.values[t * 3 + k].number -
-							 got.values[k].number));
+				apart = fmax(apart, fabs(w.h.values[t * 3 + k].number -
+							 w.out.values[k].number));
 			ck_assert_msg(apart > 1e-9, "ask %d is trial %u", i, (unsigned)t + 1);
 		}
-		learn_add(&h, got.values);
-		sw_suggestion_fini(&got);
+		learn_add(&w.h, w.out.values);
 	}
 	ck_assert_msg(by_model >= 10, "%d of 30 by the model", by_model);
 	sw_bayes_memory_fini(&first);
-	sw_history_fini(&h);
-	sw_sampler_destroy(s);
-	sw_space_destroy(space);
+	world_fini(&w);
 }
 
 TEST(rungs_above_those_known_are_not_for_the_model_to_judge)
@@ -77,34 +70,27 @@ TEST(rungs_above_those_known_are_not_for_the_model_to_judge)
 	} rows[] = {{1, 100, 100}, {2, 50, 82}, {3, 20, 47}, {4, 20, 47}};
 
 	for (size_t i = 0; i < ROWS(rows); i++) {
-		struct sw_space *const space = learn_cube(3);
-		struct sw_sampler *const s = rung_sampler(space, 1);
-		struct sw_history h;
+		struct world w;
 		uint64_t rng = 8;
 		int spread = 0;
 
-		sw_history_init(&h, 3, 1);
+		rung_open(&w, learn_cube(3), 1, false);
 		for (uint64_t t = 1; t <= 20; t++) {
 			const double y = unit(&rng);
 
-			rung_add(&h, &rng);
+			rung_add(&w.h, &rng);
 			for (uint32_t k = 0; k < rows[i].known; k++)
-				learn_tell(&h, t, SW_OBS_RUNG, k, &y);
+				learn_tell(&w.h, t, SW_OBS_RUNG, k, &y);
 		}
 		for (int ask = 0; ask < 100; ask++) {
-			struct sw_suggestion got = {.state = NULL};
-
-			learn_suggest(s, &h, &got);
-			check(space, &got);
-			spread += strcmp(got.source, "sobol") == 0;
-			learn_add(&h, got.values);
-			sw_suggestion_fini(&got);
+			learn_suggest(w.s, &w.h, &w.out);
+			check(w.space, &w.out);
+			spread += strcmp(w.out.source, "sobol") == 0;
+			learn_add(&w.h, w.out.values);
 		}
 		ck_assert_msg(spread >= rows[i].spread_from && spread <= rows[i].spread_to,
 			      "%u rungs known: %d of 100", rows[i].known, spread);
-		sw_history_fini(&h);
-		sw_sampler_destroy(s);
-		sw_space_destroy(space);
+		world_fini(&w);
 	}
 }
 
@@ -112,17 +98,10 @@ TEST(rungs_above_those_known_are_not_for_the_model_to_judge)
  * a value at the first rung alone: they run, or were stopped there. NaN: none of the model's. */
 static double hope_beside(uint64_t seed, bool run, bool pauses)
 {
-	struct sw_space *const space = learn_cube(2);
-	struct sw_sampler_config config = rung_config(space, seed);
-	struct sw_suggestion got = {.state = NULL};
-	struct sw_sampler *s;
-	struct sw_history h;
+	struct world w;
 	uint64_t rng = seed;
 
-	config.pauses = pauses;
-	ck_assert_int_eq(sw_samplers_create(&s, &config, NULL), SW_OK);
-
-	sw_history_init(&h, 2, 1);
+	rung_open(&w, learn_cube(2), seed, pauses);
 	for (uint64_t t = 1; t <= 36; t++) {
 		const bool open = t > 30;
 		struct sw_value v[2] = {{0}};
@@ -132,22 +111,19 @@ static double hope_beside(uint64_t seed, bool run, bool pauses)
 			v[k].number = open ? 0.5 + 0.1 * unit(&rng) : unit(&rng);
 			y += (v[k].number - 0.6) * (v[k].number - 0.6);
 		}
-		learn_add(&h, v);
+		learn_add(&w.h, v);
 		for (uint32_t k = 0; k < (open ? 1 : RUNG_LEVELS); k++) {
 			const double at = y + (k + 1 < RUNG_LEVELS ? 0.3 * unit(&rng) : 0);
 
-			learn_tell(&h, t, SW_OBS_RUNG, k, &at);
+			learn_tell(&w.h, t, SW_OBS_RUNG, k, &at);
 		}
 		if (!open || !run)
-			learn_tell(&h, t, open ? SW_OBS_PRUNED : SW_OBS_FINAL, 0, &y);
+			learn_tell(&w.h, t, open ? SW_OBS_PRUNED : SW_OBS_FINAL, 0, &y);
 	}
-	learn_suggest(s, &h, &got);
-	const double ei = got.acquisition == SW_ACQUISITION_EI ? got.ei : (double)NAN;
+	learn_suggest(w.s, &w.h, &w.out);
+	const double ei = w.out.acquisition == SW_ACQUISITION_EI ? w.out.ei : (double)NAN;
 
-	sw_suggestion_fini(&got);
-	sw_history_fini(&h);
-	sw_sampler_destroy(s);
-	sw_space_destroy(space);
+	world_fini(&w);
 	return ei;
 }
 
@@ -183,36 +159,30 @@ static double crossing(double x, uint32_t level)
 
 TEST(curves_that_cross_lead_to_the_end_that_is_low)
 {
-	struct sw_space *const space = learn_cube(1);
-	struct sw_sampler *const s = rung_sampler(space, 2);
-	struct sw_suggestion got = {.state = NULL};
-	struct sw_history h;
+	struct world w;
 	double sum = 0;
 	int n = 0;
 
-	sw_history_init(&h, 1, 1);
+	rung_open(&w, learn_cube(1), 2, false);
 	for (uint64_t t = 1; t <= 40; t++) {
-		learn_suggest(s, &h, &got);
-		learn_add(&h, got.values);
+		learn_suggest(w.s, &w.h, &w.out);
+		learn_add(&w.h, w.out.values);
 		/* A third of them goes to the end. */
 		for (uint32_t k = 0; k < (t % 3 == 0 ? RUNG_LEVELS : 1); k++) {
-			const double y = crossing(got.values[0].number, k);
+			const double y = crossing(w.out.values[0].number, k);
 
-			learn_tell(&h, t, SW_OBS_RUNG, k, &y);
+			learn_tell(&w.h, t, SW_OBS_RUNG, k, &y);
 		}
-		learn_tell(&h, t, SW_OBS_PRUNED, 0, &(double){0});
-		if (t > 30 && got.acquisition == SW_ACQUISITION_EI) {
-			sum += fabs(got.values[0].number - 0.8);
+		learn_tell(&w.h, t, SW_OBS_PRUNED, 0, &(double){0});
+		if (t > 30 && w.out.acquisition == SW_ACQUISITION_EI) {
+			sum += fabs(w.out.values[0].number - 0.8);
 			n++;
 			/* in the metric's units, at the last rung */
-			ck_assert_double_eq_tol(got.mean, crossing(got.values[0].number, 3), 1);
+			ck_assert_double_eq_tol(w.out.mean, crossing(w.out.values[0].number, 3), 1);
 		}
-		sw_suggestion_fini(&got);
 	}
 	ck_assert_msg(n >= 3 && sum < 0.15 * n, "%g from the minimum, over %d", sum, n);
-	sw_history_fini(&h);
-	sw_sampler_destroy(s);
-	sw_space_destroy(space);
+	world_fini(&w);
 }
 
 static const struct sw_param few[] = {{.dist = SW_DIST_INT_UNIFORM, .min = 1, .max = 10}};
@@ -220,24 +190,18 @@ static const struct sw_param few[] = {{.dist = SW_DIST_INT_UNIFORM, .min = 1, .m
 /* No trial has ended, all have a value at the first rung, and then every point is known. */
 TEST(space_that_is_used_up_by_running_trials_goes_on)
 {
-	struct sw_space *const space = learn_space(few, 1);
-	struct sw_sampler *const s = rung_sampler(space, 4);
-	struct sw_suggestion got = {.state = NULL};
-	struct sw_history h;
+	struct world w;
 
-	sw_history_init(&h, 1, 1);
+	rung_open(&w, learn_space(few, 1), 4, false);
 	for (uint64_t t = 1; t <= 20; t++) {
 		const double y = (double)t;
 
-		learn_suggest(s, &h, &got);
-		check(space, &got);
-		learn_add(&h, got.values);
-		learn_tell(&h, t, SW_OBS_RUNG, 0, &y);
-		sw_suggestion_fini(&got);
+		learn_suggest(w.s, &w.h, &w.out);
+		check(w.space, &w.out);
+		learn_add(&w.h, w.out.values);
+		learn_tell(&w.h, t, SW_OBS_RUNG, 0, &y);
 	}
-	sw_history_fini(&h);
-	sw_sampler_destroy(s);
-	sw_space_destroy(space);
+	world_fini(&w);
 }
 
 RUN_TESTS(NULL, NULL)

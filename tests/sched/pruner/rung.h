@@ -19,13 +19,15 @@ static inline struct sw_sampler_config rung_config(const struct sw_space *space,
 					  .levels = {1, 3, 9, 27}};
 }
 
-static inline struct sw_sampler *rung_sampler(const struct sw_space *space, uint64_t seed)
+/* pauses: trials wait at their rungs. */
+static inline void rung_open(struct world *w, struct sw_space *space, uint64_t seed, bool pauses)
 {
-	const struct sw_sampler_config c = rung_config(space, seed);
-	struct sw_sampler *s;
+	struct sw_sampler_config c = rung_config(space, seed);
 
-	ck_assert_int_eq(sw_samplers_create(&s, &c, NULL), SW_OK);
-	return s;
+	c.pauses = pauses;
+	*w = (struct world){.space = space};
+	ck_assert_int_eq(sw_samplers_create(&w->s, &c, NULL), SW_OK);
+	sw_history_init(&w->h, sw_space_size(space), 1);
 }
 
 static inline void rung_add(struct sw_history *h, uint64_t *rng)

@@ -14,62 +14,48 @@ static const struct {
 
 TEST_ROWS(bohb_learns_from_the_highest_rung_with_enough_results, reached)
 {
-	struct sw_space *space = learn_cube(1);
-	struct sw_sampler *s = learn_sampler(SW_SAMPLER_BOHB, space, 5);
-	struct sw_suggestion out = {.state = NULL};
-	struct sw_history h;
+	struct world w;
 	int modelled = 0, near_by = 0;
 
-	sw_history_init(&h, 1, 1);
+	world_init(&w, SW_SAMPLER_BOHB, learn_cube(1), 5);
 	for (uint64_t t = 1; t <= 60; t++) {
 		const struct sw_value v = {.number = (double)(t * 37 % 60) / 60.0};
 		const double low = fabs(v.number - 0.2), high = fabs(v.number - 0.8);
 
-		learn_add(&h, &v);
-		learn_tell(&h, t, SW_OBS_RUNG, 0, &low);
+		learn_add(&w.h, &v);
+		learn_tell(&w.h, t, SW_OBS_RUNG, 0, &low);
 		if (t <= reached[_i].at_high)
-			learn_tell(&h, t, SW_OBS_RUNG, 1, &high);
-		learn_tell(&h, t, SW_OBS_PRUNED, 0, t <= reached[_i].at_high ? &high : &low);
+			learn_tell(&w.h, t, SW_OBS_RUNG, 1, &high);
+		learn_tell(&w.h, t, SW_OBS_PRUNED, 0, t <= reached[_i].at_high ? &high : &low);
 	}
 	for (int t = 0; t < 40; t++) {
-		learn_suggest(s, &h, &out);
-		learn_add(&h, out.values);
-		if (strcmp(out.source, "bohb") != 0)
+		(void)world_ask(&w);
+		if (strcmp(w.out.source, "bohb") != 0)
 			continue;
 		modelled++;
-		near_by += fabs(out.values[0].number - reached[_i].expected) < 0.2;
+		near_by += fabs(w.out.values[0].number - reached[_i].expected) < 0.2;
 	}
 	ck_assert_int_ge(modelled, 15);
 	ck_assert_int_gt(2 * near_by, modelled);
-	sw_sampler_destroy(s);
-	sw_history_fini(&h);
-	sw_space_destroy(space);
+	world_fini(&w);
 }
 
 TEST(bohb_a_third_is_random)
 {
-	struct sw_space *space = learn_cube(1);
-	struct sw_sampler *s = learn_sampler(SW_SAMPLER_BOHB, space, 5);
-	struct sw_suggestion out = {.state = NULL};
-	struct sw_history h;
+	struct world w;
 	int random = 0, started = 0;
 
-	sw_history_init(&h, 1, 1);
+	world_init(&w, SW_SAMPLER_BOHB, learn_cube(1), 5);
 	for (int t = 0; t < 900; t++) {
-		const double y = 1.0;
-
-		learn_suggest(s, &h, &out);
-		started += strcmp(out.source, "sobol") == 0;
-		random += strcmp(out.source, "random") == 0;
-		learn_add(&h, out.values);
-		learn_tell(&h, h.trials, SW_OBS_FINAL, 0, &y);
+		(void)world_ask(&w);
+		started += strcmp(w.out.source, "sobol") == 0;
+		random += strcmp(w.out.source, "random") == 0;
+		world_tell(&w, SW_OBS_FINAL, 1);
 	}
 	ck_assert_int_le(started, 3); /* d + 2 results make a model */
 	ck_assert_int_ge(random, 250);
 	ck_assert_int_le(random, 350);
-	sw_sampler_destroy(s);
-	sw_history_fini(&h);
-	sw_space_destroy(space);
+	world_fini(&w);
 }
 
 RUN_TESTS(NULL, NULL)

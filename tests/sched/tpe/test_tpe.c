@@ -66,43 +66,28 @@ TEST(tpe_starts_as_long_as_its_values_need)
 	sw_space_destroy(space);
 }
 
-/* Beside a category the first points are of the middle half of each range. */
-TEST(tpe_begins_in_the_middle_of_ranges_beside_categories)
+/* Beside a category the first points are of the middle half of each range. A category of one value
+ * is none. */
+TEST_LOOP(tpe_begins_in_the_middle_of_ranges_beside_categories, 0, 2)
 {
 	const struct sw_param p[] = {
-		{.dist = SW_DIST_CATEGORICAL, .n_choices = 3},
+		{.dist = SW_DIST_CATEGORICAL, .n_choices = _i == 0 ? 3 : 1},
 		{.dist = SW_DIST_UNIFORM, .min = 0, .max = 1},
 		{.dist = SW_DIST_UNIFORM, .min = 0, .max = 1},
 	};
-	struct sw_space *const both = learn_space(p, ROWS(p));
-	/* A category of one value is none. */
-	struct sw_space *const numbers = learn_space(
-		(struct sw_param[]){{.dist = SW_DIST_CATEGORICAL, .n_choices = 1}, p[1], p[2]}, 3);
+	unsigned outside = 0, level[3] = {0};
+	struct world w;
 
-	for (int i = 0; i < 2; i++) {
-		const struct sw_sampler_config config = {
-			.kind = SW_SAMPLER_TPE, .seed = 3, .space = i == 1 ? numbers : both};
-		unsigned outside = 0, level[3] = {0};
-		struct sw_suggestion out = {.state = NULL};
-		struct sw_sampler *s;
-		struct sw_history h;
+	world_init(&w, SW_SAMPLER_TPE, learn_space(p, ROWS(p)), 3);
+	for (uint64_t t = 1; t <= 10; t++) {
+		const struct sw_value *v = world_ask(&w);
 
-		ck_assert_int_eq(sw_samplers_create(&s, &config, NULL), SW_OK);
-		sw_history_init(&h, 3, 1);
-		for (uint64_t t = 1; t <= 10; t++) {
-			learn_suggest(s, &h, &out);
-			outside += fabs(out.values[1].number - 0.5) > 0.25 ||
-				   fabs(out.values[2].number - 0.5) > 0.25;
-			level[out.values[0].choice]++;
-			learn_add(&h, out.values);
-		}
-		ck_assert_uint_eq(outside > 0, i > 0);
-		ck_assert(i == 1 || (level[0] > 0 && level[1] > 0 && level[2] > 0));
-		sw_sampler_destroy(s);
-		sw_history_fini(&h);
+		outside += fabs(v[1].number - 0.5) > 0.25 || fabs(v[2].number - 0.5) > 0.25;
+		level[v[0].choice]++;
 	}
-	sw_space_destroy(both);
-	sw_space_destroy(numbers);
+	ck_assert_uint_eq(outside > 0, _i > 0);
+	ck_assert(_i == 1 || (level[0] > 0 && level[1] > 0 && level[2] > 0));
+	world_fini(&w);
 }
 
 static const struct {
