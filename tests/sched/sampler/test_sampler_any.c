@@ -252,6 +252,24 @@ static bool is_rare(const struct sw_sampler_config *c, sw_status rc, const struc
 	return true;
 }
 
+/* A sampler that goes on over a guess, which is taken back, is as it was before. */
+static void check_guess(struct sw_sampler *s, struct sw_history *h, uint64_t made,
+			const struct sw_suggestion *got)
+{
+	struct sw_suggestion next = {.state = NULL};
+
+	learn_add(h, got->values);
+	(void)!sw_sampler_suggest(s, h, made + 1, &next, NULL);
+	h->trials--;
+	if (got->state_n > 0) {
+		ck_assert_int_eq(sw_sampler_restore(s, got->state, got->state_n, NULL), SW_OK);
+	} else {
+		ck_assert_int_eq(sw_sampler_suggest(s, h, made, &next, NULL), SW_OK);
+		learn_same(got, &next, h->n_params);
+	}
+	sw_suggestion_fini(&next);
+}
+
 /* One sweep. Some of its trials are the user's, now and then the one of before once more. */
 static void run(const struct sw_sampler_config *c, struct sw_sampler *s, int mode, uint64_t *rng)
 {
@@ -289,15 +307,8 @@ static void run(const struct sw_sampler_config *c, struct sw_sampler *s, int mod
 			if (h.trials % 20 == 19 && HINDERED(c->seed))
 				check_hindered(c, &h, made, &before, &got);
 #endif
-			/* One that goes on and is put back is as it was before. */
-			if (below(rng, 4) == 0 && got.state_n > 0) {
-				struct sw_suggestion next = {.state = NULL};
-
-				(void)!sw_sampler_suggest(s, &h, made + 1, &next, NULL);
-				sw_suggestion_fini(&next);
-				ck_assert_int_eq(
-					sw_sampler_restore(s, got.state, got.state_n, NULL), SW_OK);
-			}
+			if (below(rng, 4) == 0)
+				check_guess(s, &h, made, &got);
 			if (middle.made == 0 && h.trials >= trials / 2)
 				middle = (struct kept){got, h.trials, made};
 			learn_add(&h, got.values);
