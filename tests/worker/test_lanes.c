@@ -202,37 +202,4 @@ TEST(lanes_that_take_memory_at_once_leave_what_is_to_stay_free)
 	cJSON_Delete(layers);
 }
 
-/* What is held stays, however many others are asked for; what is not goes by its age. */
-TEST(cache_keeps_what_is_held)
-{
-	cJSON *set = cJSON_Parse("{\"name\": \"wine\"}");
-	struct sw_data_want want = {.classes = true, .val_fraction = 0.2};
-	const struct sw_data *held[9], *again;
-
-	for (uint64_t i = 0; i < 9; i++) {
-		want.split_seed = i;
-		ck_assert_int_eq(sw_data_cache_hold(cache, NULL, set, want, &held[i], NULL), SW_OK);
-	}
-	ck_assert_uint_eq(sw_data_cache_loads(cache), 9);
-	for (uint64_t i = 0; i < 9; i++) {
-		want.split_seed = i;
-		ck_assert_int_eq(sw_data_cache_hold(cache, NULL, set, want, &again, NULL), SW_OK);
-		ck_assert_ptr_eq(again, held[i]);
-		sw_data_cache_release(cache, again);
-	}
-	ck_assert_uint_eq(sw_data_cache_loads(cache), 9);
-	for (int i = 0; i < 9; i++)
-		sw_data_cache_release(cache, held[i]);
-	sw_data_cache_release(cache, NULL);
-	want.split_seed = 99;
-	ck_assert_int_eq(cache_get(cache, set, want, &again, NULL), SW_OK);
-	want.split_seed = 8; /* used last of those */
-	ck_assert_int_eq(cache_get(cache, set, want, &again, NULL), SW_OK);
-	ck_assert_uint_eq(sw_data_cache_loads(cache), 10);
-	want.split_seed = 0;
-	ck_assert_int_eq(cache_get(cache, set, want, &again, NULL), SW_OK);
-	ck_assert_uint_eq(sw_data_cache_loads(cache), 11);
-	cJSON_Delete(set);
-}
-
 RUN_TESTS(setup, teardown)
