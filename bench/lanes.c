@@ -225,7 +225,8 @@ int main(int argc, char **argv)
 	const struct bench_flag flags[] = {
 		{"device", BENCH_TEXT, &o.device, .help = "NAME  cpu:0, gpu:1 (gpu:0)"},
 		{"lanes", BENCH_COUNTS, &o.lanes, 1, LANES_MOST, .help = "N,N  (1,8,32,128)"},
-		{"net", BENCH_TEXT, &o.net, .help = "NAME  lenet-cifar or mlp (lenet-cifar)"},
+		{"net", BENCH_TEXT, &o.net,
+		 .help = "NAME  lenet-cifar, mlp, resnet18, resnet50 or transformer (lenet-cifar)"},
 		{"batch", BENCH_COUNT, &o.batch, 1, 1e6, .help = "N  (4)"},
 		{"seconds", BENCH_REAL, &o.seconds, 0.01, 600, .help = "S  (5)"},
 		{"precision", BENCH_OWN, &o.precision, .read = precision_read,

@@ -9,7 +9,7 @@ import sys
 import time
 
 
-def torch_step(name, batch, device="cpu", around=lambda net: net, set_to_none=True):
+def torch_step(name, batch, device="cpu", around=lambda net: net, set_to_none=True, bf16=False):
     """Also bench/train_peer_gpu.py's."""
     import torch
     from torch import nn
@@ -19,16 +19,29 @@ def torch_step(name, batch, device="cpu", around=lambda net: net, set_to_none=Tr
             nn.Conv2d(3, 6, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2),
             nn.Flatten(), nn.Linear(400, 120), nn.ReLU(), nn.Linear(120, 84), nn.ReLU(), nn.Linear(84, 10))
         x = torch.randn(batch, 3, 32, 32, device=device)
+    elif name != "mlp":
+        from peer_nets import make
+        net, x = make(name, batch)
+        x = x.to(device)
     else:
         net = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
         x = torch.randn(batch, 64, device=device)
-    net, y = net.to(device), torch.randint(0, 10, (batch,), device=device)
+    net, y = net.to(device), torch.randint(0, 8, (batch,), device=device)
+    if bf16:
+        net = net.to(memory_format=torch.channels_last)
+        x = x.to(memory_format=torch.channels_last) if x.dim() == 4 else x
     optimizer, loss = torch.optim.SGD(net.parameters(), lr=1e-3, momentum=0.9), nn.CrossEntropyLoss()
     net = around(net)
 
+    def forward():
+        return loss(net(x), y)
+
+    if bf16:
+        forward = torch.autocast(device, torch.bfloat16, cache_enabled=False)(forward)  # a graph has no cache
+
     def step():
         optimizer.zero_grad(set_to_none=set_to_none)
-        loss(net(x), y).backward()
+        forward().backward()
         optimizer.step()
 
     return step

@@ -6,16 +6,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SGD "\"optimizer\":\"sgd\",\"lr\":0.001,\"momentum\":0.9"
+
 static const struct {
 	const char *name, *spec;
 } nets[] = {
 	{"lenet-cifar",
 	 "{\"dataset\":{\"format\":\"synthetic\",\"image\":[3,32,32],\"rows\":2560,\"classes\":10},"
-	 "\"model\":{\"preset\":\"lenet-cifar\",\"l1\":120,\"l2\":84},\"optimizer\":\"sgd\","
-	 "\"lr\":0.001,\"momentum\":0.9}"},
+	 "\"model\":{\"preset\":\"lenet-cifar\",\"l1\":120,\"l2\":84}," SGD "}"},
+	{"resnet18",
+	 "{\"dataset\":{\"format\":\"synthetic\",\"image\":[3,32,32],\"rows\":2560,\"classes\":10},"
+	 "\"model\":{\"preset\":\"resnet18-cifar\"}," SGD "}"},
+	{"resnet50", "{\"dataset\":{\"format\":\"synthetic\",\"image\":[3,224,224],\"rows\":320,"
+		     "\"classes\":1000},"
+		     "\"model\":{\"preset\":\"resnet50\"}," SGD "}"},
+	{"transformer",
+	 "{\"dataset\":{\"format\":\"synthetic\",\"tokens\":128,\"vocab\":1000,\"rows\":2560,"
+	 "\"classes\":8},"
+	 "\"model\":{\"preset\":\"transformer-encoder\",\"outputs\":8,\"layers\":4,\"heads\":4,"
+	 "\"width\":256,\"hidden\":1024,\"dropout\":0}," SGD "}"},
 	{"mlp", "{\"dataset\":{\"name\":\"digits\"},\"model\":[{\"linear\":64},\"relu\","
-		"{\"linear\":32},\"relu\",{\"linear\":10}],\"optimizer\":\"sgd\","
-		"\"lr\":0.001,\"momentum\":0.9}"},
+		"{\"linear\":32},\"relu\",{\"linear\":10}]," SGD "}"},
 };
 
 static sw_status load_data(struct train_job *job, const cJSON *spec, struct sw_err *err)

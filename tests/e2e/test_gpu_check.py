@@ -67,8 +67,7 @@ exit $status
 """,
     "torch": f"""#!/bin/sh
 case $1 in *_peer_gpu.py) ;; *) PYTHONPATH="$TREE/site-packages" exec {sys.executable} "$@" ;; esac
-printf 'lenet-cifar,4,eager,9000\\nlenet-cifar,4,graph,50000\\nlenet-cifar,4,compile,none\\n'
-printf 'lenet-cifar,128,eager,50000\\nmlp,16,eager,80000\\n'
+printf 'lenet-cifar,4,fp32,eager,9000,30\\nlenet-cifar,4,fp32,reduce-overhead,none,\\nmlp,16,fp32,graph,80000,40\\n'
 """,
     "timeout": f"""#!/bin/bash
 case " $FAULTS $*" in *" endless "*"lanes mlp"*) shift 3; exec {shutil.which("timeout")} -k 9 1 "$@" ;; esac
@@ -84,7 +83,7 @@ a = dict(zip(sys.argv[1::2], sys.argv[2::2]))
 faults = os.environ.get("FAULTS", "").split()
 assert os.environ["CUDA_VISIBLE_DEVICES"] == "{SMALL["uuid"]}" and a["--device"] == "gpu:0"
 net, batch, precision = a.get("--net", "lenet-cifar"), int(a["--batch"]) if "--batch" in a else 4, a.get("--precision")
-if "endless" in faults and net == "mlp":
+if "endless" in faults and net == "mlp" and "--csv" in a:
     time.sleep(1000)
 if "opens" in faults:
     sys.exit("bench_lanes: gpu:0: gpu:0 (NVIDIA H100 80GB HBM3) does not start: an illegal memory access")
@@ -212,6 +211,7 @@ def after(text, stage):
     return next(line for line in text.splitlines() if line[6:58].strip() == stage)[58:]
 
 
+LARGER = "larger nets: resnets, a transformer"
 PROGRAM = "a PyTorch program: warm, memory, kills, lanes"
 MORE = ["2 GPUs: the bits of one, and a lost worker", "4 GPUs: data x pipeline, and a lost worker"]
 ONE = ["two ranks on one GPU: the bits of one, kills", "two stages on one GPU: the bits of one, kills", MORE[1]]
@@ -219,6 +219,7 @@ ALL = ["build for sm_90", "a net trains on the card", "each kernel beside its CP
        "NCCL: a communicator of one rank", PROGRAM, "lenet-cifar, batch 4, lanes",
        "lenet-cifar, batch 128, lanes",
        "lenet-cifar, batch 128, tf32", "lenet-cifar, batch 128, bf16", "mlp, batch 16, lanes", "PyTorch, the same nets",
+       LARGER, "PyTorch, the larger nets", "lanes by three sizes of a graph",
        "examples twice: the same bits", "examples in 32 lanes: the bits of one",
        "examples beside the CPU: first epochs alike",
        *MORE,
@@ -237,9 +238,11 @@ def test_a_card_that_is_right_passes_every_stage_and_the_results_are_kept(tree):
     assert lines[-2].startswith("0 failed, 0 skipped, total ")
     name = "bench/results/gpu-NVIDIA-H100-80GB-HBM3"
     assert lines[-1] == f"kept: {name}.csv {name}.txt; whole output: build-gpu/gpu-check/"
-    configured, built = (tree.at / "cmake").read_text().splitlines()
+    configured, built, *sizes = (tree.at / "cmake").read_text().splitlines()
     assert "-DCMAKE_CUDA_ARCHITECTURES=90" in configured and f"-DCMAKE_CUDA_COMPILER={tree.bin}/nvcc" in configured
     assert "--target all bench_lanes" in built
+    assert [f"-DSW_LAYOUT_OPS={128 << 2 * i} -DSW_LAYOUT_STEPS={8 << 2 * i}" in line
+            for i, line in enumerate(sizes[::2])] == [True] * 3, sizes
     assert (tree.at / "sanitized").read_text().splitlines() == [
         f"{tool} {program}" for tool in ("memcheck", "synccheck", "initcheck", "racecheck")
         for program in ("test_kernels_gpu_cuda_ops", "bench_lanes", "bench_lanes")]
@@ -248,7 +251,7 @@ def test_a_card_that_is_right_passes_every_stage_and_the_results_are_kept(tree):
     table = [line.split(",") for line in kept["csv"].splitlines()]
     assert {len(row) for row in table} == {10}, table
     assert ["sweepd", "lenet-cifar", "4", "fp32", "32", "1584000", "39.6", "18.0", "96.0", "148.0"] in table
-    assert ["PyTorch", "mlp", "16", "eager", "1", "80000", "", "", "", ""] in table
+    assert ["PyTorch", "mlp", "16", "fp32 graph", "1", "80000", "", "", "", "40"] in table
     log = (tree.logs / "twice.log").read_text()
     assert "1 examples, 0 did not end well, 0 trials differ" in log, log
     for name, kills in (("gangs2", 10), ("gangs4", 1)):
@@ -334,7 +337,7 @@ def test_without_a_card_or_what_it_needs_one_line_says_so(tree, why, options, en
 
 
 def test_an_unknown_option_shows_the_usage(tree):
-    for options in (("--slow",), ("--gpu",), ("--gpu", "x"), ("--build",)):
+    for options in (("--slow",), ("--gpu",), ("--gpu", "x"), ("--build",), ("--only",)):
         done = tree.run(*options)
         assert done.returncode == 2 and "scripts/gpu-check [--gpu N]" in done.stderr, (options, done)
 
@@ -365,11 +368,18 @@ def test_tools_that_are_missing_are_skipped_and_named(tree):
     assert done.returncode == 0, done
     words = stages(done.stdout)
     assert {stage for stage, word in words.items() if word != "ok"} == {
-        "PyTorch, the same nets", "lenet-cifar, batch 128, tf32",
+        "PyTorch, the same nets", "PyTorch, the larger nets", LARGER, "lenet-cifar, batch 128, tf32",
         "lenet-cifar, batch 128, bf16", MORE[1], PROGRAM, *ALL[-4:]} and "FAIL" not in words.values(), done.stdout
     assert ": no compute-sanitizer" in after(done.stdout, "compute-sanitizer memcheck")
     assert ": no Python with PyTorch" in after(done.stdout, "PyTorch, the same nets")
     assert ": it takes compute capability 8.0" in after(done.stdout, "lenet-cifar, batch 128, bf16")
+
+
+def test_only_the_stages_that_are_asked_for_are_run_and_nothing_is_kept(tree):
+    done = tree.run("--quick", "--only", "larger|graph")
+    assert done.returncode == 0, done
+    assert list(stages(done.stdout)) == [ALL[0], LARGER, "PyTorch, the larger nets", "lanes by three sizes of a graph"]
+    assert not tree.results.exists() and (tree.logs / "lanes.txt").read_text().count("graphs of up to") == 3
 
 
 def test_a_test_that_found_no_card_is_no_pass(tree):

@@ -13,7 +13,9 @@
 /* A graph has as many steps as give an epoch the fewest launches, within these bounds: operations
  * and rows that one launch works on. A launch and its copy cost what two or three small nodes do,
  * so more steps than this gain nothing, and a trial that is stopped waits for them. */
-#define GRAPH_OPS  ((size_t)512)
+#ifndef SW_LAYOUT_OPS /* scripts/gpu-check builds bench/lanes with three sizes */
+#define SW_LAYOUT_OPS 512
+#endif
 #define GRAPH_ROWS ((size_t)4096)
 
 /* Of a buffer: a float, in whose place an int32 may lie. */
@@ -247,7 +249,7 @@ static size_t graph_steps(const struct sw_layout *at, const struct sw_model *m, 
 	if (at->feed_rows)
 		return 1;
 	for (size_t n = 2; n <= SW_LAYOUT_STEPS && n <= whole; n++)
-		if (n * ops <= GRAPH_OPS && n * at->batch <= GRAPH_ROWS &&
+		if (n * ops <= SW_LAYOUT_OPS && n * at->batch <= GRAPH_ROWS &&
 		    /* Launches of an epoch: graphs of n steps, and the rest one by one. */
 		    whole / n + whole % n < whole / best + whole % best)
 			best = n;

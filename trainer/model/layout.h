@@ -15,7 +15,9 @@
 #include "trainer/model/trainer.h"
 
 /* Steps of one graph at most. */
+#ifndef SW_LAYOUT_STEPS
 #define SW_LAYOUT_STEPS 32
+#endif
 
 /* All that differs from step to step, for some steps in a row: sent to the device in one piece. */
 struct sw_head {
