@@ -93,6 +93,7 @@ void sw_handle_worker_next(struct sw_call *call)
 void sw_handle_worker_report(struct sw_running *live, struct sw_call *call)
 {
 	call->conn->slot->done = call->conn->slot->total = 0; /* of the step that is over */
+	call->conn->slot->stepped = true;
 	sw_report_answer(live, call);
 }
 
@@ -131,6 +132,7 @@ void sw_handle_worker_progress(struct sw_running *live, struct sw_call *call)
 	if (holds_trial(s, call)) {
 		s->done = sw_call_int(call, "done", 0);
 		s->total = sw_call_int(call, "total", 0);
+		s->stepped = true;
 		sw_marks_note(&live->view.changes, 0);
 	}
 	answer_ok(call);

@@ -80,6 +80,11 @@ static bool add_loss(struct sw_worker *w, const struct sw_losses_of *of)
 	return true;
 }
 
+bool sw_losses_before(const struct sw_slot *s)
+{
+	return !s->stepped && !s->program && s->device.kind->gpu && sw_room_gpu(s, 1) != NULL;
+}
+
 const struct sw_worker *sw_losses_attempt(const struct sw_slot *s)
 {
 	const struct sw_losses_of of = {.sweep = s->sweep, .trial = s->trial};
@@ -87,7 +92,7 @@ const struct sw_worker *sw_losses_attempt(const struct sw_slot *s)
 	struct sw_daemon *d = s->d;
 
 	/* A core is not taken out; nor a node, for the next pilot has another. */
-	if (!s->device.kind->watched)
+	if (!s->device.kind->watched || sw_losses_before(s))
 		return NULL;
 	if (w == NULL) /* a worker says what it likes */
 		w = s->worker;

@@ -10,11 +10,14 @@
  *     was taken out for them, that one takes trials again.
  *   - a sweep, or a machine, on which nothing works: a GPU is taken out only while as many others
  *     take trials and did not lose their last attempt. So the last one stays.
+ * A trial on several GPUs counts from its first step on: before that NCCL starts, whose faults are
+ * the driver's or its own.
  * CPU slots have no losses: no hardware belongs to one of them alone.
  */
 #ifndef SW_DAEMON_SLOT_LOSSES_H
 #define SW_DAEMON_SLOT_LOSSES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct sw_slot;
@@ -31,6 +34,8 @@ struct sw_losses {
 	char out[240];                /* why it takes no trial; "": it is not taken out */
 };
 
+/* Has its trainer on several GPUs begun no step yet? */
+bool sw_losses_before(const struct sw_slot *s);
 /* The slot's worker ended by the attempt that it has, and no GPU is known to have failed. The
  * GPU that is taken out for that, which is to blame then; NULL: none is. */
 const struct sw_worker *sw_losses_attempt(const struct sw_slot *s);

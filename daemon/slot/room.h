@@ -38,7 +38,7 @@ struct sw_room_need {
 
 enum sw_room {
 	SW_ROOM_YES,
-	SW_ROOM_SHUT,   /* its GPU did not open for the trainer */
+	SW_ROOM_SHUT,   /* its GPU did not open for the trainer, or sums with others wrongly */
 	SW_ROOM_LARGER, /* it waits for a larger GPU */
 	SW_ROOM_ALONE,  /* after its worker's end trials run alone there, and one does */
 	SW_ROOM_LANES,  /* too few lanes are free */

@@ -74,6 +74,7 @@ void sw_slot_begin(struct sw_slot *s, int64_t sweep, int64_t trial, int64_t atte
 	s->attempt = attempt;
 	s->lost_rank = 0;
 	s->done = s->total = 0;
+	s->stepped = false;
 	s->program = program;
 	s->beside = false;
 	for (unsigned k = 0; k < s->worker->slot_n; k++) {

@@ -84,6 +84,7 @@ struct sw_slot {
 	/* BUSY: the trial */
 	int64_t sweep, trial, attempt;
 	int64_t busy_since_us;
+	bool stepped;       /* it has begun a step, as its worker says */
 	unsigned lost_rank; /* of a trial on several: that which ended first, as its worker says */
 	bool program; /* it is the user's own; or its last one was, and the worker still ends it */
 	bool beside;  /* others have had a part of its GPU's memory since it began */

@@ -120,12 +120,16 @@ static void lose_to_end(struct sw_slot *s, const char *cause)
 	const bool blamed = s->state == SW_SLOT_BUSY && s->worker->suspects <= 1 &&
 			    !s->worker->blameless;
 	const struct sw_worker *out = blamed ? sw_losses_attempt(s) : NULL;
-	char said[80];
+	char said[96];
 
 	if (out != NULL)
 		(void)snprintf(said, sizeof said, "%s is taken out: %s", out->slots->device.card,
 			       cause);
-	sw_slot_lose(s, blamed && out == NULL, out != NULL ? said : cause);
+	else if (sw_losses_before(s))
+		(void)snprintf(said, sizeof said, "%s in NCCL's start, or before it", cause);
+	else
+		(void)snprintf(said, sizeof said, "%s", cause);
+	sw_slot_lose(s, blamed && out == NULL, said);
 }
 
 /* All GPUs of the slot's trial are looked at anew, and not given out before that. */
@@ -224,7 +228,10 @@ static void on_ended(void *user, const char *cause, const char *said)
 	w->proc = NULL;
 	w->id[0] = '\0';
 	w->early = early ? w->early + 1 : 0;
-	(void)snprintf(w->cause, sizeof w->cause, "%s%s%s", cause, *said != '\0' ? ": " : "", said);
+	/* Why it rests says more: a worker that has given its trial back may end afterwards. */
+	if (first->rest_us == 0 && w->shut_us == 0)
+		(void)snprintf(w->cause, sizeof w->cause, "%s%s%s", cause,
+			       *said != '\0' ? ": " : "", said);
 	sw_gpus_worker_ended(d, first, pid);
 	/* All are counted before the first is let go of: each is blamed only if it was alone. */
 	w->suspects = count_trials(w);

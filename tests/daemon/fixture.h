@@ -17,7 +17,8 @@
  *             closes | deaf | hears | send TEXT (`$`: a line's end) | repeat N VERB...
  *             VERB@2 is about sweep 2. LINE && LINE: both at once. What the speaker gets is shown
  *             without a name, what others get with theirs.
- *   worker    w0 hello [S T A] | hello as SLOT | next | bye [RANK] | dies CAUSE [SAID] |
+ *   worker    w0 hello [S T A] | hello as SLOT | next | refuses WHY | bye [RANK] |
+ *             dies CAUSE [SAID] |
  *             report, keep, note, tell as above | log T A TEXT
  *             All of slot 0, but `as`; hello's id is that which the daemon gave it.
  *   time      time S | jump S (no timer runs meanwhile) |

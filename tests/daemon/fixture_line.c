@@ -36,6 +36,7 @@ static const struct verb {
 	{"stats", "daemon.stats", NULL, ""},
 	{"drain", "daemon.drain", NULL, ""},
 	{"next", NULL, "worker.next", ""},
+	{"refuses", NULL, "worker.next", "f"},
 	{"log", NULL, "worker.log", "Stax"},
 	{"bye", NULL, "worker.bye", "b"},
 };
@@ -53,8 +54,12 @@ static void add_arg(struct fixture_text *t, char letter, const char *word, const
 			    strchr(word, 'n') ? "'" : ""); /* nan, inf, -inf */
 	else if (letter == 'e')
 		fixture_say(t, ",'state':'%s'", word);
-	else if (letter == 'c' || letter == 'x')
-		fixture_say(t, ",'%s':'%s'", letter == 'c' ? "cause" : "text", rest);
+	else if (strchr("cfx", letter))
+		fixture_say(t, ",'%s':'%s'",
+			    letter == 'c'   ? "cause"
+			    : letter == 'f' ? "refused"
+					    : "text",
+			    rest);
 	else if (letter == 'p')
 		fixture_say(t, ",'params':%s", rest);
 	else if (letter == 'j')

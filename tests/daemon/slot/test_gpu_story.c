@@ -248,7 +248,7 @@ static const struct story stories[] = {
 	  "time 2.5", "w0 gets 1/1.3",
 	  SHUT, "",
 	  "a call trial.why {'sweep':1,'trial':1}",
-	  "{\"text\":\"waits for a slot: 1 of 1 suit, 0 free, gpu:0 free (did not open for the trainer, next try in 4 s); "
+	  "{\"text\":\"waits for a slot: 1 of 1 suit, 0 free, gpu:0 free (gave a trainer's trial back, next try in 4 s); "
 	  "attempt 3 ended: no CUDA module; drawn at random\",\"state\":\"PENDING\",\"decisions\":[],"
 	  "\"suggestion\":{\"source\":\"random\",\"method\":\"random\",\"point\":1},\"queue\":null}",
 	  "a get", "RUNNING: 1 PENDING (waits for a slot: gpu:0 takes no trial: no CUDA module)",

@@ -60,8 +60,10 @@ static bool play(const char *events)
 			s->worker->early = SW_WORKER_EARLY_MAX + 1;
 		else if (what == '.')
 			sw_losses_none(s);
-		else
+		else { /* in its training */
+			s->stepped = true;
 			blamed = sw_losses_attempt(s) != NULL;
+		}
 		if (second != NULL)
 			second->holder = -1;
 		events += n + (events[n] == ' ');
