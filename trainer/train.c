@@ -223,6 +223,8 @@ static sw_status ranks_begin(const struct sw_ops *ops, struct sw_queue *q, struc
 	}
 	if (comm)
 		rc = sw_comm_devices(comm, err);
+	if (rc == SW_OK && comm && sw_comm_on_devices(comm))
+		rc = sw_net_prove_sums(ops, q, comm, t->stages > 1 ? (unsigned)t->stages : 1);
 	if (rc == SW_OK && comm) /* a sum whose rank is gone would be waited for without end */
 		ops->watch(q, sw_comm_look, comm);
 	return rc;

@@ -57,7 +57,8 @@ struct sw_train_hooks {
 	bool (*report)(void *ctx, const struct sw_epoch *e); /* after each epoch; false: drop */
 };
 
-/* An error that ends one rank ends all: comm is told of it, and err of the others has its line
+/* SW_BUSY: the machine cannot do it now, which is no fault of the trial.
+ * An error that ends one rank ends all: comm is told of it, and err of the others has its line
  * (sw_comm_why). Then sw_comm_devices_end says whether the process can do more. */
 SW_NODISCARD sw_status sw_train_run(const struct sw_ops *ops, struct sw_queue *q,
 				    const struct sw_model *model, const struct sw_data *data,

@@ -329,7 +329,8 @@ static void fail_trial(struct run *r, sw_status rc, const struct sw_err *err)
 {
 	char line[sizeof err->ptr + sizeof err->msg + 20];
 
-	if (r->refused) { /* it passes */
+	if (r->refused) { /* it passes, or the machine's owner has to know */
+		sw_session_log(r->session, "given back: %s", err->msg);
 		sw_session_refuse(r->session, err->msg);
 		return;
 	}
@@ -420,6 +421,7 @@ sw_status sw_run_job(struct sw_runner *runner, struct sw_session *s, const struc
 		sw_allowance_make_room(runner, &ready->model, &ready->trainer, ready->data);
 		rc = sw_train_run(runner->ops, runner->q, &ready->model, ready->data,
 				  &ready->trainer, job->seed, &hooks, &end, &why);
+		r.refused = rc == SW_BUSY;
 	}
 	/* would it fit an empty device? then others have the memory, and its parameters are fine */
 	r.crowded = rc == SW_NOMEM && ready->data && ready->model.ops_n > 0 &&

@@ -264,7 +264,7 @@ def test_a_card_that_is_right_passes_every_stage_and_the_results_are_kept(tree):
 
 def test_card_whose_sums_are_wrong_or_whose_nccl_does_not_begin_fails(tree):
     tree.without_examples("programs")
-    done = tree.run("--quick", FAULTS="nccl", SWEEPD_FAKE_NCCL_WRONG="1")
+    done = tree.run("--quick", FAULTS="nccl", SWEEPD_FAKE_NCCL_WRONG="2")
     words = stages(done.stdout)
     assert [words[stage] for stage in (ALL[3], *ONE)] == ["FAIL", "FAIL", "ok", "skip"], done.stdout
     assert "the weights have other bits" in done.stdout and "start: all ended" in done.stdout

@@ -209,3 +209,24 @@ def test_trainer_on_two_gpus_has_a_rank_on_each_and_the_curve_of_one(machine):
     assert env["CUDA_VISIBLE_DEVICES"] == f"GPU-{first},GPU-{1 - first}"
     client.call("sweep.cancel", sweep=endless)
     wait_until(lambda: client.slots()[first]["pid"] not in (None, lead), "another worker")
+
+
+@NEEDS_NCCL
+def test_trainer_whose_gpus_sum_wrongly_is_given_back_and_says_what_helps(machine):
+    """The machine's fault: the trial waits, the slot rests longer each time, and nothing is trained on."""
+    daemon, client = idle(machine("gpu:0,1", *cards(2), env={**NCCL, "SWEEPD_FAKE_NCCL_WRONG": "1"}))
+    sweep = client.submit(net(2, 4, parallel={"data": 2}))
+
+    def again():
+        attempts = client.call("trial.get", sweep=sweep, trial=1)["attempts"]
+        return len(attempts) > 3 and attempts
+    advice = "set NCCL_P2P_DISABLE=1 for sweepd, or switch PCIe's ACS off"
+    for attempt in wait_until(again, "more attempts", 60)[:3]:
+        assert attempt["state"] == "RELEASED", attempt
+        assert "number 7 of GPUs' first sum is " in attempt["cause"] and advice in attempt["cause"], attempt
+    wait_until(lambda: advice in (why := client.call("trial.why", sweep=sweep, trial=1)["text"]) and "next try in" in why,
+               "a rest, and why")
+    assert wait_until(lambda: advice in sweep_command(daemon, "devices")[1], "the cause of a rest")
+    assert "given back: " in sweep_command(daemon, "log", f"{sweep}/1")[1]
+    assert not client.reports(sweep, 1) and [g["state"] for g in gpus(client)] == ["OK", "OK"]
+    client.call("sweep.cancel", sweep=sweep)

@@ -72,9 +72,9 @@ if(TARGET sw_cuda_shim) # without a C++ compiler there is none
 	endforeach()
 	foreach(test nccl nccl_rules cuda_gang)
 		target_link_options(test_trainer_${test} PRIVATE -Wl,--wrap=pthread_cond_timedwait,--wrap=nanosleep
-			-Wl,--wrap=pthread_rwlock_rdlock,--wrap=pthread_rwlock_wrlock)
+			-Wl,--wrap=pthread_rwlock_rdlock,--wrap=pthread_rwlock_wrlock
+			-Wl,--wrap=sw_clock_mono_us)
 	endforeach()
-	target_link_options(test_trainer_nccl PRIVATE -Wl,--wrap=sw_clock_mono_us)
 endif()
 if(TARGET sw_cuda_shim AND TARGET sw_cuda) # the same on a GPU; skipped, and said so, where there is none
 	add_executable(test_trainer_gpu_cuda_net trainer/net/test_cuda_net.c)

@@ -118,6 +118,12 @@ sw_status sw_comm_devices_end(struct sw_comm *c)
 	return c->stuck ? SW_DEVICE_LOST : SW_OK;
 }
 
+void sw_comm_records(struct sw_comm *c, bool records)
+{
+	if (c != NULL)
+		c->records = records;
+}
+
 bool sw_comm_on_devices(const struct sw_comm *c)
 {
 	return c->all->devices;

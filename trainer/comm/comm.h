@@ -102,6 +102,10 @@ SW_NODISCARD sw_status sw_comm_sum_now(struct sw_comm *c, void *stream, double *
 /* All that have begun are sums now, or in the order of their stream. */
 SW_NODISCARD sw_status sw_comm_sum_end(struct sw_comm *c);
 
+/* From here on what streams are given is recorded, or (false) no longer: an error of CUDA then is a
+ * recording's that was spoiled, SW_BUSY, and no lost device's. NULL is allowed. */
+void sw_comm_records(struct sw_comm *c, bool records);
+
 /* out: float[out_n] goes to the peer, in: float[in_n] comes from it; either may be none (n 0). The
  * peer makes its exchanges with this rank in the same order, with the same sizes. A rank is back
  * when the peer has what it sends. stream: as of sw_comm_sum_begin; then the first of the two ranks

@@ -65,6 +65,7 @@ struct sw_comm {
 	size_t said;          /* calls that all make */
 	struct sw_nccl *nccl; /* sums of devices' memory; NULL: none, or not begun */
 	bool stuck;           /* its end did not come in time */
+	bool records;         /* sw_comm_records */
 };
 
 /* Returns the error that has ended the comm, once nobody is inside; SW_OK: it goes on. */

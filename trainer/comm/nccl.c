@@ -72,15 +72,17 @@ static const char *const symbols[] = {
 _Static_assert(sizeof(struct calls) == SYMBOLS * sizeof(void (*)(void)), "a symbol is a call");
 
 /* The first two fix the order of a sum, for which more than two ranks leave a choice. The others
- * are for ranks of one machine: no other interface, which a firewall may guard, and no registering
- * of buffers that a graph has, which fails for some. A user's own value counts. */
+ * are for ranks of one machine: no other interface, which a firewall may guard, no registering of
+ * buffers that a graph has, which fails for some, and no InfiniBand or plugin, which need not work
+ * or be there. A user's own value counts, and of the last two each for both: a network that a
+ * plugin has is named by NCCL_NET. */
 static const struct {
 	const char *name, *value;
 	unsigned above; /* so many ranks */
-} settings[] = {{"NCCL_ALGO", "Ring", 2},
-		{"NCCL_NVLS_ENABLE", "0", 2},
-		{"NCCL_SOCKET_IFNAME", "lo", 0},
-		{"NCCL_GRAPH_REGISTER", "0", 0}};
+	bool net;       /* chooses the network */
+} settings[] = {{"NCCL_ALGO", "Ring", 2, false},        {"NCCL_NVLS_ENABLE", "0", 2, false},
+		{"NCCL_SOCKET_IFNAME", "lo", 0, false}, {"NCCL_GRAPH_REGISTER", "0", 0, false},
+		{"NCCL_NET", "Socket", 0, true},        {"NCCL_NET_PLUGIN", "none", 0, true}};
 #define SETTINGS (sizeof settings / sizeof settings[0])
 
 /* Of all ranks, and of this rank's group, where that is another. */
@@ -119,11 +121,14 @@ static sw_status status_of(int result)
 static sw_status failed(struct sw_nccl *n, const char *symbol, int result, int which)
 {
 	const char *more = n->comm[which] ? n->call.last_error(n->comm[which]) : NULL;
+	/* NCCL passes on what CUDA says of a recording that another thread has spoiled, and is
+	 * good for nothing then (groupCleanup of its src/group.cc); the device is. */
+	const bool spoiled = result == CUDA_ERROR && n->c->records;
 	char line[sizeof n->c->all->why];
 
-	(void)snprintf(line, sizeof line, "%s: %s%s%s", symbol, n->call.words(result),
-		       more && *more ? ": " : "", more ? more : "");
-	sw_comm_give_up(n->c, status_of(result), line);
+	(void)snprintf(line, sizeof line, "%s%s: %s%s%s", spoiled ? "in a recording, " : "", symbol,
+		       n->call.words(result), more && *more ? ": " : "", more ? more : "");
+	sw_comm_give_up(n->c, spoiled ? SW_BUSY : status_of(result), line);
 	return comm_failed(n->c);
 }
 
@@ -153,10 +158,12 @@ static sw_status await(struct sw_nccl *n, const char *symbol, int result, int wh
 
 unsigned sw_nccl_set(unsigned world)
 {
+	const bool net = getenv("NCCL_NET") || getenv("NCCL_NET_PLUGIN");
 	unsigned set = 0;
 
 	for (unsigned i = 0; i < SETTINGS; i++)
-		if (world > settings[i].above && getenv(settings[i].name) == NULL &&
+		if (world > settings[i].above && !(net && settings[i].net) &&
+		    getenv(settings[i].name) == NULL &&
 		    setenv(settings[i].name, settings[i].value, 0) == 0)
 			set |= 1u << i;
 	return set;

@@ -38,7 +38,9 @@ sw_status sw_net_graph_record(struct sw_net *net, const struct sw_net_steps *ste
 	/* Ended whatever was given: a recording that stays open holds off all that must be
 	 * alone. */
 	if (rc == SW_OK) {
+		sw_comm_records(net->ranks.comm, true);
 		rc = give(net, steps);
+		sw_comm_records(net->ranks.comm, false);
 		ended = ops->graph_end(net->q, out);
 		if (rc == SW_OK)
 			rc = ended;

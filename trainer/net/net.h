@@ -1,6 +1,7 @@
 /*
  * trainer/net/net.h — a model with its memory on a device: trained step by step, and evaluated.
  *
+ *   sw_net_prove_sums       ranks on devices: known numbers go between them first
  *   sw_net_create           takes the memory and makes the first weights
  *   sw_net_set_upload       rank 0: a checkpoint's state
  *   sw_net_state_share      several ranks: all get rank 0's state
@@ -140,6 +141,12 @@ struct sw_net {
 
 /* The task that the data set sets a model; classes: to predict classes, else numbers. */
 struct sw_task sw_net_task(const struct sw_data *data, bool classes);
+
+/* By all ranks, after sw_comm_devices. SW_BUSY: a way between the GPUs carries nothing (known after
+ * 20 s), or wrong numbers: the machine's fault, and the line says what helps. That, and any other
+ * error, ends comm. Takes 1 MiB of the device meanwhile. */
+SW_NODISCARD sw_status sw_net_prove_sums(const struct sw_ops *ops, struct sw_queue *q,
+					 struct sw_comm *comm, unsigned stages);
 
 /* comm: of trainer->ranks times trainer->stages ranks, which call this together if there are
  * stages; NULL: this one is alone. model, trainer and comm are borrowed. SW_INVALID: the model

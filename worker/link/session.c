@@ -422,6 +422,8 @@ void sw_session_bye(struct sw_session *s, const char *cause, unsigned rank)
 
 	if (!s->greeted)
 		return; /* the daemon finds out by the connection that it has lost */
+	if (*s->refused && s->next_id == 0)
+		next_request(s); /* or the trial that it gave back would count as lost */
 	sw_buf_init(&params, 4096);
 	sw_jw_init_obj(&w, &params);
 	sw_jw_kstr(&w, "cause", cause);

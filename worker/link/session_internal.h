@@ -50,7 +50,7 @@ struct sw_session {
 	int64_t resend_at;    /* µs: the daemon was busy, not before */
 	char *tell;           /* params of worker.tell, or NULL */
 	bool told;            /* the daemon has taken it */
-	char refused[121];    /* why the machine let the last trial not begin; "": it did */
+	char refused[201];    /* why the machine let the last trial not begin; "": it did */
 	int64_t progress_us;  /* when progress was told last */
 	uint64_t left_out;    /* reports that were, since that was told */
 	char left_why[201];   /* the first of them */

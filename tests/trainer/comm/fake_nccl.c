@@ -4,7 +4,9 @@
  * group's sends and receives together, when the stream comes to them: a stream of the stand-in
  * device (cuda_shim), recorded or not; without that device (a stream NULL) within the call. A send
  * is done when it was received: NCCL keeps to no more. With SWEEPD_FAKE_NCCL_WRONG in the
- * environment the first number of each sum is wrong; SWEEPD_FAKE_NCCL_VERSION is what it is.
+ * environment, N, a number of the Nth sum of floats and of all later ones is wrong;
+ * SWEEPD_FAKE_NCCL_VERSION is what it is. Where the way between devices is dead (told by the test)
+ * a sum never comes, and no call says so.
  *
  * An abort is as NCCL's (src/init.cc, commReclaim, of 2.22 to 2.28): at once the device leaves what
  * it was given. Then the caller, or in a group its end, waits until no graph is left that has
@@ -66,6 +68,7 @@ struct comm {
 	int rank, world, error;
 	struct sw_fake_nccl *of; /* its rank's, for the thread that aborts it, too */
 	unsigned waits;          /* questions that are answered with "in progress" */
+	unsigned floats;         /* sums of these that were made */
 	unsigned long long hash;
 	bool finalized, met, recorded;
 	atomic_bool aborted, stuck; /* stuck: on the device, where it waits for another rank */
@@ -206,7 +209,8 @@ int ncclCommInitRankConfig(struct comm **out, int world, struct id id, int rank,
 		refuse("a configuration that is none, or blocks");
 	if (world > 2 && (!getenv("NCCL_ALGO") || !getenv("NCCL_NVLS_ENABLE")))
 		refuse("the order of sums is not pinned");
-	if (!getenv("NCCL_SOCKET_IFNAME") || !getenv("NCCL_GRAPH_REGISTER"))
+	if (!getenv("NCCL_SOCKET_IFNAME") || !getenv("NCCL_GRAPH_REGISTER") ||
+	    (!getenv("NCCL_NET") && !getenv("NCCL_NET_PLUGIN")))
 		refuse("the way to ranks of this machine, or what graphs may register, is not "
 		       "said");
 	if (world < 1 || world > RANKS || rank < 0 || rank >= world)
@@ -404,8 +408,14 @@ static void sum_add(const struct sum *s)
 		ADD(double)
 	else
 		ADD(float)
-	if (s->type != FLOAT64 && getenv("SWEEPD_FAKE_NCCL_WRONG"))
-		((float *)s->p)[0] += 0.5f;
+	const char *wrong = getenv("SWEEPD_FAKE_NCCL_WRONG");
+	struct sw_fake_nccl *of = s->c->of;
+	const bool now_wrong = of->wrong_at && --of->wrong_at == 0;
+
+	if (s->type == FLOAT64)
+		((double *)s->p)[7] += now_wrong;
+	else if (now_wrong || (wrong && ++s->c->floats >= (unsigned)atoi(wrong)))
+		((float *)s->p)[7] += 0.5f;
 }
 
 static bool sum_take(const struct sum *s, unsigned long long k)
@@ -430,6 +440,8 @@ static bool sum_step(struct sum *s)
 
 	if (s->c->aborted)
 		return true;
+	if (s->c->of->dead)
+		return false;
 	if (!s->posted && !sum_post(s, k))
 		return false;
 	s->posted = true;

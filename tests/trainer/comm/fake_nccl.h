@@ -9,6 +9,8 @@
 struct sw_fake_nccl {
 	unsigned fail_at;  /* the nth call from now on fails, once; 0: none */
 	bool stuck;        /* no call gets done */
+	bool dead;         /* nothing comes from the others' devices, and no call says so */
+	unsigned wrong_at; /* the nth sum from now on has a wrong number; 0: none */
 	int version;       /* 0: 22809, as NCCL writes 2.28.9 */
 	unsigned abort_ms; /* that the end of an aborted communicator takes */
 	/* questions while none is in progress are no calls: they come by chance */

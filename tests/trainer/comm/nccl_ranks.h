@@ -3,6 +3,7 @@
 #ifndef SW_TESTS_WORKER_COMM_NCCL_RANKS_H
 #define SW_TESTS_WORKER_COMM_NCCL_RANKS_H
 
+#include "base/clock.h"
 #include "kernels/ops.h"
 #include "tests/kernels/cuda_shim/shim.h"
 #include "tests/run.h"
@@ -41,6 +42,17 @@ static inline float *floats(float first)
 	ck_assert_int_eq(o->alloc(&p, sizeof live), SW_OK);
 	ck_assert_int_eq(o->upload(q, p, live, sizeof live), SW_OK);
 	return p;
+}
+
+/* Time that flies: limits of a minute are over in a second. */
+static atomic_bool flies;
+
+int64_t __real_sw_clock_mono_us(void);
+int64_t __wrap_sw_clock_mono_us(void);
+
+int64_t __wrap_sw_clock_mono_us(void)
+{
+	return __real_sw_clock_mono_us() * (atomic_load(&flies) ? 64 : 1);
 }
 
 /* A rank: what one of the ranks does is the test's. */

@@ -3,6 +3,7 @@
  * every way to fail. */
 #include "base/clock.h"
 #include "tests/trainer/comm/nccl_ranks.h"
+#include "trainer/comm/nccl.h"
 #include <string.h>
 
 enum { FIRST = 1000, DOUBLES = 3 };
@@ -159,9 +160,11 @@ static void by_calls_and_recorded(unsigned rank)
 	open_devices();
 	ck_assert_int_eq(sw_comm_devices(comm, &rank_err), SW_OK);
 	described_as(shape.world > 2 ? "NCCL 2.28.9, NCCL_ALGO=Tree, NCCL_NVLS_ENABLE=0, "
-				       "NCCL_SOCKET_IFNAME=lo, NCCL_GRAPH_REGISTER=0"
+				       "NCCL_SOCKET_IFNAME=lo, NCCL_GRAPH_REGISTER=0, "
+				       "NCCL_NET=Socket, NCCL_NET_PLUGIN=none"
 				     : "NCCL 2.28.9, NCCL_ALGO=Tree, NCCL_SOCKET_IFNAME=lo, "
-				       "NCCL_GRAPH_REGISTER=0");
+				       "NCCL_GRAPH_REGISTER=0, NCCL_NET=Socket, "
+				       "NCCL_NET_PLUGIN=none");
 	ck_assert_int_eq(step(&k), SW_OK);
 	expect(&k, rank, 1);
 	ck_assert_int_eq(o->graph_begin(q), SW_OK);
@@ -201,6 +204,20 @@ TEST_ROWS(nccl_sums_and_exchanges_by_calls_and_recorded, shapes)
 	shape_run(shapes[_i], by_calls_and_recorded);
 	ck_assert_ptr_null(getenv("NCCL_SOCKET_IFNAME")); /* programs get this environment */
 	ck_assert_str_eq(getenv("NCCL_ALGO"), "Tree");
+}
+
+/* A network that a plugin has is named by both: a user who sets one has chosen. */
+TEST_LOOP(nccl_leaves_the_network_to_who_names_it, 0, 2)
+{
+	static const char *const names[] = {"NCCL_NET", "NCCL_NET_PLUGIN"};
+	unsigned set;
+
+	ck_assert_int_eq(setenv(names[_i], "ofi", 1), 0);
+	set = sw_nccl_set(2);
+	ck_assert_str_eq(getenv(names[_i]), "ofi");
+	ck_assert_ptr_null(getenv(names[1 - _i]));
+	sw_nccl_unset(set);
+	ck_assert_str_eq(getenv(names[_i]), "ofi");
 }
 
 /* Micro-batches: one only sends, then both, then one only receives; and nothing at all. */
@@ -297,17 +314,6 @@ TEST_ROWS(nccl_fails_cleanly_at_each_call, faults)
 		shape_run(faults[_i].shape, may_fail);
 	}
 	ck_assert_uint_gt(fail_at, faults[_i].least);
-}
-
-/* Time that flies: limits of a minute are over in a second. */
-static atomic_bool flies;
-
-int64_t __real_sw_clock_mono_us(void);
-int64_t __wrap_sw_clock_mono_us(void);
-
-int64_t __wrap_sw_clock_mono_us(void)
-{
-	return __real_sw_clock_mono_us() * (atomic_load(&flies) ? 64 : 1);
 }
 
 static void never_done(unsigned rank)

@@ -72,8 +72,16 @@ static const struct sw_ops *const *tables;
 static struct sw_trainer trainer;
 static unsigned graph_runs; /* of all its ranks, afterwards */
 
+/* Of the machine between the GPUs: nothing comes; the nth sum of one rank is wrong. */
+static struct {
+	bool dead;
+	unsigned rank, wrong_at;
+} between;
+
 static void rank_runs(unsigned rank)
 {
+	fake->dead = between.dead;
+	fake->wrong_at = rank == between.rank ? between.wrong_at : 0;
 	queue = q;
 	load_on(cuda, rows);
 	rank_train(tables && tables[rank] ? tables[rank] : cuda, &trainer, comm, &ranks[rank]);
@@ -350,6 +358,82 @@ TEST_ROWS(gang_on_devices_ends_when_a_rank_fails, failures)
 	}
 }
 
+/* --- a machine whose GPUs do not reach each other --- */
+
+#define HELP ": set NCCL_P2P_DISABLE=1 for sweepd, or switch PCIe's ACS off"
+#define WAIT "GPUs wait for each other's first sum" HELP
+#define AT_7 "number 7 of GPUs' first sum is "
+
+/* Of four ranks in two pipelines the first sum is of floats, of a rank's own stage: 1000 (r + 1) +
+ * 7 of ranks 1 and 3; the second is of all ranks' doubles. */
+static const struct {
+	size_t shape;
+	unsigned rank, wrong_at; /* 0: nothing comes */
+	const char *line;
+} machines[] = {
+	{0, 0, 0, WAIT},
+	{8, 0, 0, WAIT},
+	{4, 0, 0, WAIT},
+	{0, 0, 1, AT_7 "3014.5, not 3014" HELP},
+	{0, 1, 1, "rank 1: " AT_7 "3014.5, not 3014" HELP},
+	{8, 1, 1, "rank 1: " AT_7 "6014.5, not 6014" HELP},
+	{8, 3, 2, "rank 3: " AT_7 "10029, not 10028" HELP},
+};
+
+TEST_ROWS(gang_on_devices_whose_sums_are_not_sums_trains_on_none, machines)
+{
+	const struct shape *s = &shapes[machines[_i].shape];
+
+	between.dead = machines[_i].wrong_at == 0;
+	between.rank = machines[_i].rank;
+	between.wrong_at = machines[_i].wrong_at;
+	atomic_store(&flies, between.dead); /* 20 s */
+	gang_run(s->world, shaped(sgd, s), NULL);
+	for (unsigned r = 0; r < s->world; r++) {
+		const char *line = ranks[r].line;
+
+		ck_assert_int_eq(ranks[r].rc, SW_BUSY);
+		if (between.dead && strncmp(line, "rank ", 5) == 0) /* whose time is over first */
+			line += strlen("rank 1: ");
+		ck_assert_str_eq(line, machines[_i].line);
+		ck_assert_uint_eq(ranks[r].reports + ranks[r].sets, 0);
+		ck_assert_uint_gt(fakes[r].aborts, 0);
+	}
+}
+
+static _Thread_local bool records;
+
+static sw_status noted_begin(struct sw_queue *on)
+{
+	records = true;
+	return cuda->graph_begin(on);
+}
+
+static sw_status spoiled_fork(struct sw_queue *on, void **stream)
+{
+	const sw_status rc = cuda->fork(on, stream);
+
+	if (records)
+		sw_shim_disturb();
+	return rc;
+}
+
+/* Of a sum, or what crosses a cut: the communicator has ended, the GPU is well. */
+TEST_LOOP(gang_on_devices_whose_recording_is_spoiled_loses_no_device, 0, 2)
+{
+	struct sw_ops spoiled = *cuda;
+	const struct sw_ops *const of[] = {NULL, &spoiled};
+
+	spoiled.graph_begin = noted_begin;
+	spoiled.fork = spoiled_fork;
+	gang_run(2, shaped(sgd, &shapes[_i ? 4 : 0]), of);
+	for (unsigned r = 0; r < 2; r++) {
+		ck_assert_int_eq(ranks[r].rc, SW_BUSY);
+		ck_assert_msg(strncmp(ranks[r].line, "rank 1: in a recording, nccl", 28) == 0, "%s",
+			      ranks[r].line);
+	}
+}
+
 #ifdef SW_SHIM_WATCH
 /* --- a wait that is left out --- */
 
@@ -382,7 +466,8 @@ static sw_status join_never(struct sw_queue *on)
 	return SW_OK;
 }
 
-/* A step of two batch norms with sync has five forks and five joins, of which the last are of the
+/* Before all others there is a fork, and a join, of the sum that proves the way between devices. A
+ * step of two batch norms with sync has five forks and five joins, of which the last are of the
  * gradients' sum; the others are of the norms' sums, forward and backward. The first fork makes the
  * stream. Of a stage: a value that is sent before it is made, one that is read before it has
  * come. */
@@ -393,9 +478,9 @@ static const struct {
 	bool fork;
 	unsigned left_out;
 } unsynced[] = {
-	{normed, 0, 1, 0, false, 1}, {normed, 0, 1, 0, false, 2}, {normed, 0, 1, 0, false, 3},
-	{normed, 0, 1, 0, false, 4}, {normed, 0, 1, 0, true, 2},  {normed, 0, 1, 0, true, 3},
-	{normed, 0, 1, 0, true, 4},  {layers, 0, 1, 0, true, 0},  {layers, 0, 1, 0, false, 0},
+	{normed, 0, 1, 0, false, 2}, {normed, 0, 1, 0, false, 3}, {normed, 0, 1, 0, false, 4},
+	{normed, 0, 1, 0, false, 5}, {normed, 0, 1, 0, true, 3},  {normed, 0, 1, 0, true, 4},
+	{normed, 0, 1, 0, true, 5},  {layers, 0, 1, 0, true, 0},  {layers, 0, 1, 0, false, 0},
 	{layers, 4, 2, 0, true, 0},  {layers, 4, 2, 1, false, 0},
 };
 

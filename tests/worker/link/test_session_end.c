@@ -109,6 +109,28 @@ TEST(session_woken_in_mid_trial_reports_and_takes_no_other)
 	stop();
 }
 
+static void given_back_script(void)
+{
+	cJSON *m;
+
+	give_job();
+	(void)expect_message("worker.next", &m);
+	if (!sw_json_text(sw_json_get(m, "params"), "refused", NULL))
+		problem("refused", "no");
+	cJSON_Delete(m);
+	(void)expect("worker.bye", NULL, NULL);
+}
+
+/* Its device does not let it go on: no next job is asked for, and the daemon has to know it. */
+TEST(session_that_ends_gives_back_what_it_refused)
+{
+	start(given_back_script, 10000);
+	next();
+	sw_session_refuse(s, "no way between GPUs");
+	sw_session_bye(s, "stuck", 0);
+	stop();
+}
+
 static void away_script(void)
 {
 	give_job();
