@@ -123,7 +123,9 @@ static enum sw_card_state judge_freeing(struct sw_card *c, const struct sums *s,
 	}
 	/* It may be a desktop's as well, which has grown meanwhile; nothing will ever tell. */
 	if (s->vague) {
-		if (!c->program)
+		if (c->program) /* else the next one, which may begin at once, waits as long */
+			c->level = s->programs + s->rest;
+		else
 			c->rest = s->rest;
 		c->freeing_us = 0;
 		return SW_CARD_OK;

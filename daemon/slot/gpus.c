@@ -260,10 +260,12 @@ bool sw_gpus_on_reading(struct sw_daemon *d)
 	    sw_card_poll_take(g->poll, 0, &g->view, &g->begun_us, &err) != SW_OK)
 		return false;
 	g->heard_us = d->clock->mono_us();
-	const bool judged = sw_gpus_judge(d);
+	const bool judged = sw_gpus_judge(d), rested = g->idle >= SW_GPUS_IDLE;
 	g->idle = is_idle(d) ? g->idle + 1 : 0;
 	if (g->idle >= SW_GPUS_IDLE)
 		sw_card_poll_rest(g->poll);
+	else if (rested) /* this one was under way when the thread was told to rest */
+		sw_card_poll_now(g->poll);
 	return judged;
 }
 

@@ -296,11 +296,16 @@ static bool comes_at_once(const struct sw_slot *s, unsigned takes)
 	return any;
 }
 
+int64_t sw_room_shut_us(const struct sw_slot *s, const struct sw_room_need *need)
+{
+	return need->trains ? s->worker->shut[need->gpus > 1].until_us : 0;
+}
+
 enum sw_room sw_room_for(const struct sw_slot *s, const struct sw_room_need *need)
 {
 	const unsigned takes = sw_room_takes(s, need);
 
-	if (need->trains && s->worker->shut_us != 0)
+	if (sw_room_shut_us(s, need) != 0)
 		return SW_ROOM_SHUT;
 	if (need->gpus > 1)
 		return room_on_gpus(s, need);

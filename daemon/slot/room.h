@@ -48,6 +48,8 @@ enum sw_room {
 	SW_ROOM_DOWN, /* too few CPU slots are up: to keep these for it would help nobody */
 };
 
+/* Until when a trial of the trainer does not begin there; 0: it may. */
+int64_t sw_room_shut_us(const struct sw_slot *s, const struct sw_room_need *need);
 /* Is the slot up, without a trial or the rest of one, and no lane of another's? */
 bool sw_room_is_free(const struct sw_slot *s);
 /* The lanes of its GPU that no trial has; 0 beside a trial that is to run alone. The CPU slots that

@@ -191,9 +191,16 @@ static void rest_slot(struct sw_slot *s, int64_t *until_us, int64_t us, const ch
  * as long each time, without a bound, since each try is an attempt. Programs need none of that. */
 static void shut_gpu(struct sw_slot *s, const char *why)
 {
-	const unsigned n = s->worker->shuts++;
+	/* A trial on several may have been given back for another of them, or for want of a way
+	 * between them: that says nothing of this one alone. */
+	struct sw_shut *shut = &s->worker->shut[sw_room_gpu(s, 1) != NULL];
 
-	rest_slot(s, &s->worker->shut_us, (int64_t)1000000 << (n < SHUTS_MAX ? n : SHUTS_MAX), why);
+	/* Trials that other lanes began before the last was given back are the same try. */
+	if (s->busy_since_us <= shut->since_us)
+		return;
+	const unsigned n = shut->n++;
+	shut->since_us = s->d->clock->mono_us();
+	rest_slot(s, &shut->until_us, (int64_t)1000000 << (n < SHUTS_MAX ? n : SHUTS_MAX), why);
 }
 
 void sw_slot_done(struct sw_slot *s)
@@ -206,7 +213,7 @@ void sw_slot_done(struct sw_slot *s)
 	s->worker->useful = true;
 	s->refusals = 0;
 	if (!s->program)
-		s->worker->shuts = 0;
+		s->worker->shut[sw_room_gpu(s, 1) != NULL].n = 0;
 	s->worker->cause[0] = '\0';
 	forget_trial(s);
 	s->state = rest_state(s);
@@ -344,7 +351,8 @@ void sw_slot_next(struct sw_slot *s, struct sw_call *call, const char *refused)
 	sw_slot_next_end(s);
 	/* A worker that refuses (no memory, no device) would be given the next trial at once, and
 	 * refuse that. */
-	if (refused != NULL && s->state == SW_SLOT_BUSY && !s->program && s->device.kind->gpu)
+	if (refused != NULL && s->state == SW_SLOT_BUSY && !s->program && s->device.kind->gpu &&
+	    !s->device.kind->away) /* the next pilot of a slot has another GPU */
 		shut_gpu(s, refused);
 	else if (refused != NULL)
 		rest_slot(s, &s->rest_us, sw_slot_wait_us(s->refusals++), refused);

@@ -32,6 +32,13 @@ struct sw_proc;
 
 #define SW_WORKER_EARLY_MAX 3 /* young ends in a row that are tried again at once */
 
+/* A GPU that gave trials of the trainer back: it did not open, or sums with others wrongly. */
+struct sw_shut {
+	unsigned n;       /* tries in a row */
+	int64_t since_us; /* of the last of them */
+	int64_t until_us; /* no more before this moment; 0: it takes them */
+};
+
 enum sw_slot_state { SW_SLOT_DOWN, SW_SLOT_STARTING, SW_SLOT_IDLE, SW_SLOT_BUSY };
 
 /* A process, and what is remembered from one to the next. */
@@ -52,8 +59,8 @@ struct sw_worker {
 	/* what its programs left is being ended: no next process, no lost trial yet */
 	bool clearing;
 	struct sw_losses losses; /* of a GPU */
-	unsigned shuts;          /* trials of the trainer in a row for which its GPU did not open */
-	int64_t shut_us;         /* no more of these before this moment; 0: it takes them */
+	/* of a GPU for the trainer's trials: on it alone, and on several of which it is the first */
+	struct sw_shut shut[2];
 	/* Of a pilot (daemon/pilot/pilot.h). */
 	char peer[SW_CONN_PEER]; /* whom its connections must be of; "": it is of this machine */
 	int64_t process;         /* of the last hello: a job may be begun twice */

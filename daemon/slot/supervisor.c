@@ -229,7 +229,7 @@ static void on_ended(void *user, const char *cause, const char *said)
 	w->id[0] = '\0';
 	w->early = early ? w->early + 1 : 0;
 	/* Why it rests says more: a worker that has given its trial back may end afterwards. */
-	if (first->rest_us == 0 && w->shut_us == 0)
+	if (first->rest_us == 0 && w->shut[0].until_us == 0 && w->shut[1].until_us == 0)
 		(void)snprintf(w->cause, sizeof w->cause, "%s%s%s", cause,
 			       *said != '\0' ? ": " : "", said);
 	sw_gpus_worker_ended(d, first, pid);
@@ -283,6 +283,9 @@ static void end_on_lost_gpu(struct sw_worker *w)
 	struct sw_slot *lead = w->slots->holder >= 0 ? &w->slots->d->slot.slots[w->slots->holder]
 						     : NULL;
 
+	/* What only ends there was let go of at an earlier reading: that is no second loss. */
+	if (lead != NULL && lead->state != SW_SLOT_BUSY)
+		lead = NULL;
 	if (lead != NULL || count_trials(w) > 0)
 		sw_losses_gpu(w);
 	(void)snprintf(lost, sizeof lost, "%s is lost", w->slots->device.card);
@@ -424,10 +427,11 @@ static void tick_slot(struct sw_slot *s, int64_t now_us)
 		s->rest_us = 0;
 		s->d->slot.due = true;
 	}
-	if (w->shut_us != 0 && now_us >= w->shut_us) {
-		w->shut_us = 0;
-		s->d->slot.due = true;
-	}
+	for (size_t i = 0; i < 2; i++)
+		if (w->shut[i].until_us != 0 && now_us >= w->shut[i].until_us) {
+			w->shut[i].until_us = 0;
+			s->d->slot.due = true;
+		}
 	/* Only the cluster can say what became of a job whose pilot is silent. */
 	if (s->device.kind->away) {
 		if (s->conn != NULL && now_us - silent_since(s, now_us) > s->d->slot.silent_us) {

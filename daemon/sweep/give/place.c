@@ -146,7 +146,7 @@ bool sw_place_hinders(const struct sw_slot *s, const struct sw_running *live, ch
 	switch (room) {
 	case SW_ROOM_SHUT:
 		(void)snprintf(out, cap, "gave a trainer's trial back, next try in %lld s",
-			       (long long)(s->worker->shut_us - live->d->clock->mono_us()) /
+			       (long long)(sw_room_shut_us(s, &need) - live->d->clock->mono_us()) /
 				       1000000);
 		break;
 	case SW_ROOM_LARGER:

@@ -211,7 +211,9 @@ TEST(card_whose_processes_nobody_can_tell_apart_waits_for_a_program_and_no_longe
 	IS(&c, "FREEING", "not back");
 	(void)sw_card_take(&c, &r, &ours, 32 * SECOND, 30 * SECOND);
 	IS(&c, "OK", "");
+	ours.programs = true; /* the next one begins at once */
 	(void)sw_card_take(&c, &r, &ours, 33 * SECOND, 30 * SECOND);
+	ours.programs = false;
 	sw_card_program_ended(&c, 34 * SECOND);
 	(void)sw_card_take(&c, &r, &ours, 35 * SECOND, 30 * SECOND);
 	IS(&c, "OK", "");
