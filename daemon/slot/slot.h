@@ -59,7 +59,7 @@ struct sw_worker {
 	/* what its programs left is being ended: no next process, no lost trial yet */
 	bool clearing;
 	struct sw_losses losses; /* of a GPU */
-	/* of a GPU for the trainer's trials: on it alone, and on several of which it is the first */
+	/* of a GPU for the trainer's trials: on it alone, and on several, it being the first */
 	struct sw_shut shut[2];
 	/* Of a pilot (daemon/pilot/pilot.h). */
 	char peer[SW_CONN_PEER]; /* whom its connections must be of; "": it is of this machine */
