@@ -131,8 +131,11 @@ static int lane_work(struct lane *l)
 		else
 			sw_exec_job(&l->site, s, job);
 		/* it has contexts on GPUs that are others' now, and their memory ends with it */
-		if (visits)
+		if (visits) {
 			wake_all(l->all->config);
+			/* else it would ask for a trial first, and end with it */
+			(void)sw_session_go_on(s);
+		}
 	}
 	sw_launchers_close(&l->launchers); /* they do not end with their worker while they import */
 	if (rc != SW_OK)

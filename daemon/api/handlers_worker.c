@@ -158,6 +158,7 @@ void sw_handle_worker_bye(struct sw_call *call)
 	s->lost_rank = (unsigned)sw_call_int(call, "rank", 0);
 	sw_log(SW_LOG_INFO, "worker.bye", "slot=%d cause=\"%s\"", s->index,
 	       sw_call_str(call, "cause", ""));
+	sw_slot_leaves(s);
 	sw_pilot_bye(s, sw_call_str(call, "cause", ""), sw_call_str(call, "end", NULL));
 	answer_ok(call);
 }

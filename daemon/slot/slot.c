@@ -325,6 +325,13 @@ void sw_slot_next_end(struct sw_slot *s)
 	s->next = NULL;
 }
 
+void sw_slot_leaves(struct sw_slot *s)
+{
+	if (s->state == SW_SLOT_IDLE)
+		s->state = SW_SLOT_STARTING; /* the next process's hello ends that */
+	sw_slot_next_end(s);
+}
+
 void sw_slot_disconnect(struct sw_slot *s)
 {
 	if (s->conn != NULL)

@@ -175,6 +175,8 @@ bool sw_slot_may_begin(const struct sw_slot *s, const char **why);
 void sw_slot_next(struct sw_slot *s, struct sw_call *call, const char *refused);
 /* Answers a held worker.next with none, if there is one. */
 void sw_slot_next_end(struct sw_slot *s);
+/* Its worker has said that it ends: no trial is for that process, though it asked for one. */
+void sw_slot_leaves(struct sw_slot *s);
 /* Closes its connection, if it has one. */
 void sw_slot_disconnect(struct sw_slot *s);
 /* The connection closes, from either end. */

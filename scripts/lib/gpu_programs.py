@@ -56,6 +56,7 @@ print(json.dumps({"loss": loss.item(), "gpu": int(os.environ["CUDA_VISIBLE_DEVIC
 class Programs:
     def __init__(self, harness, client, folder, cuda):
         self.harness, self.client, self.folder, self.cuda = harness, client, folder, cuda
+        self.before_kills = None
         self.path = os.path.join(folder, "program.py")
         with open(self.path, "w", encoding="ascii") as file:
             file.write(PROGRAM)
@@ -115,7 +116,9 @@ class Programs:
 
     def kill(self):
         """One that holds a GiB; why its memory is not back in half a minute, or None."""
-        before = self.card()["memory_used"]
+        if self.before_kills is None:  # of all of them: what each leaves would add up
+            self.before_kills = self.card()["memory_used"]
+        before = self.before_kills
         sweep = self.submit("hold")
         self.harness.wait_until(lambda: self.client.trials(sweep) and self.client.reports(sweep, 1), "its memory", 120)
         if self.cuda:

@@ -10,8 +10,8 @@
 /* 1 MiB, as a small bucket of gradients: more than NCCL sends in one piece. */
 #define FLOATS ((size_t)1 << 18)
 
-/* Sockets of this machine, the slowest way, take some ms, and the connections, which NCCL makes
- * meanwhile, a few seconds. The daemon takes 60 s of silence for the worker's end. */
+/* Sockets of this machine, the slowest way, take some ms. The daemon takes 60 s of silence for the
+ * worker's end. */
 #define LIMIT_US ((int64_t)20 * 1000000)
 
 #define ADVICE "set NCCL_P2P_DISABLE=1 for sweepd, or switch PCIe's ACS off"
@@ -60,16 +60,17 @@ static sw_status compare(const struct proof *p, bool all, size_t n)
 
 		if (got == want)
 			continue;
-		(void)snprintf(line, sizeof line, "number %zu of GPUs' first sum is %g, not %g: %s",
-			       i, got, want, ADVICE);
+		(void)snprintf(line, sizeof line,
+			       "number %zu of GPUs' first sum is %.9g, not %.9g: %s", i, got, want,
+			       ADVICE);
 		sw_comm_give_up(p->comm, SW_BUSY, line);
-		return SW_BUSY;
+		return sw_comm_look(p->comm); /* what another rank found first stands */
 	}
 	return SW_OK;
 }
 
 /* all: of all ranks' doubles; else of a group's floats, as gradients' sums are. */
-static sw_status prove(const struct proof *p, bool all)
+static sw_status prove(struct proof *p, bool all)
 {
 	const size_t bytes = FLOATS * sizeof(float), n = all ? bytes / sizeof(double) : FLOATS;
 	const unsigned rank = sw_comm_rank(p->comm), world = sw_comm_world(p->comm);
@@ -89,6 +90,8 @@ static sw_status prove(const struct proof *p, bool all)
 			 : sw_comm_sum_begin(p->comm, stream, p->device, n, world / p->groups);
 	if (rc == SW_OK)
 		rc = sw_comm_sum_end(p->comm);
+	/* From here on: NCCL connects within its call, which has a limit of its own. */
+	p->end_us = sw_clock_mono_us() + LIMIT_US;
 	if (rc == SW_OK)
 		rc = p->ops->join(p->q);
 	if (rc == SW_OK)
@@ -113,8 +116,10 @@ sw_status sw_net_prove_sums(const struct sw_ops *ops, struct sw_queue *q, struct
 		rc = prove(&p, true);
 	ops->watch(q, NULL, NULL);
 	if (rc != SW_OK) {
-		/* ends the sums that others wait in, and what still uses the memory here */
+		/* ends the sums that others wait in, and what still uses the memory here: on the
+		 * queue, and beside it where no join was reached */
 		sw_comm_give_up(comm, rc, sw_status_str(rc));
+		(void)ops->join(q);
 		(void)ops->sync(q);
 	}
 	ops->free(p.device);
