@@ -247,8 +247,6 @@ FAULTS = [
     ("a GPU is let go of under a trial", "slot/gpus.c", "gpu_story", "s->state == SW_SLOT_BUSY || s->program ||", ""),
     ("a GPU is let go of while a trial waits for it", "slot/gpus.c", "gpu_story",
      "|| c->state != SW_CARD_OK)", ")"),
-    ("a GPU is let go of before the trial that asked for a look", "slot/gpus.c", "gpu_story",
-     "g->idle = is_idle(d) ? g->idle + 1 : 0;", "g->idle = is_idle(d) ? SW_GPUS_IDLE : 0;"),
     ("each GPU is let go of", "slot/gpus.c", "gpu_story", "return sleeps;", "return true;"),
     ("no GPU is let go of", "slot/gpus.c", "gpu_story", "return sleeps;", "return false;"),
     ("a GPU that is let go of is silent", "slot/gpus.c", "gpu_story", "|| g->idle >= SW_GPUS_IDLE) return;", ") return;"),
