@@ -412,10 +412,13 @@ static void sum_add(const struct sum *s)
 	struct sw_fake_nccl *of = s->c->of;
 	const bool now_wrong = of->wrong_at && --of->wrong_at == 0;
 
-	if (s->type == FLOAT64)
-		((double *)s->p)[7] += now_wrong;
-	else if (now_wrong || (wrong && ++s->c->floats >= (unsigned)atoi(wrong)))
-		((float *)s->p)[7] += 0.5f;
+	const size_t i = s->n > 7 ? 7 : s->n - 1;
+
+	if (s->type == FLOAT64 && now_wrong)
+		((double *)s->p)[i] += 1;
+	else if (s->type != FLOAT64 &&
+		 (now_wrong || (wrong && ++s->c->floats >= (unsigned)atoi(wrong))))
+		((float *)s->p)[i] += 0.5f;
 }
 
 static bool sum_take(const struct sum *s, unsigned long long k)
