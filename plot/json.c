@@ -32,9 +32,12 @@ static void write_texts(char *const *texts, size_t n, const char *key, struct sw
 	sw_jw_arr_end(w);
 }
 
+/* key NULL: an element of an array. */
 static void write_axis(const struct sw_plot_axis *a, const char *key, struct sw_jw *w)
 {
-	sw_jw_kobj(w, key);
+	if (key != NULL)
+		sw_jw_key(w, key);
+	sw_jw_obj(w);
 	sw_jw_kstr(w, "label", a->label);
 	sw_jw_kstr(w, "scale", scales[a->scale]);
 	sw_jw_knum(w, "min", a->min);
@@ -91,6 +94,12 @@ void sw_plot_write(const struct sw_plot *p, struct sw_jw *w)
 		sw_jw_obj(w);
 		write_axis(&panel->x, "x", w);
 		write_axis(&panel->y, "y", w);
+		if (panel->n_axes > 0) {
+			sw_jw_karr(w, "axes");
+			for (size_t k = 0; k < panel->n_axes; k++)
+				write_axis(&p->axes[panel->axis + k], NULL, w);
+			sw_jw_arr_end(w);
+		}
 		sw_jw_karr(w, "series");
 		for (size_t k = 0; k < panel->n; k++)
 			write_series(p, &p->series[panel->series + k], w);

@@ -54,6 +54,16 @@ static void draw_ends(struct sw_plot *p, const struct sw_plot_span *s, size_t k)
 /* The axes, and at each what its ends or its categories are. */
 static void draw_axes(struct sw_plot *p, const struct sw_plot_data *d, const struct axes *a)
 {
+	for (size_t k = 0; k <= a->n; k++) {
+		const struct sw_plot_param *param = k < a->n ? &d->params[a->span[k].param] : NULL;
+		/* If no trial has a value there, it stands for nothing. */
+		const bool any = a->span[k].low <= a->span[k].high;
+		sw_plot_inside(p, param != NULL ? param->name : d->metric, a->span[k].scale,
+			       any ? sw_plot_unit_value(&a->span[k], 0) : 0,
+			       any ? sw_plot_unit_value(&a->span[k], 1) : 0);
+		if (param != NULL && a->span[k].scale == SW_PLOT_CATEGORY)
+			sw_plot_param_names(p, SW_PLOT_INSIDE, param);
+	}
 	sw_plot_series(p, "", SW_PLOT_RULES, SW_PLOT_REFERENCE);
 	for (size_t k = 0; k <= a->n; k++)
 		sw_plot_at(p, (double)k, NAN, NAN, 0);

@@ -68,6 +68,8 @@ void sw_plot_fini(struct sw_plot *p)
 		free_axis(&p->panels[i].x);
 		free_axis(&p->panels[i].y);
 	}
+	for (size_t i = 0; i < p->n_axes; i++)
+		free_axis(&p->axes[i]);
 	for (size_t i = 0; i < p->n_series; i++)
 		free(p->series[i].name);
 	for (size_t i = 0; i < p->n_marks; i++)
@@ -75,6 +77,7 @@ void sw_plot_fini(struct sw_plot *p)
 	for (size_t i = 0; i < p->n_notes; i++)
 		free(p->notes[i]);
 	free(p->panels);
+	free(p->axes);
 	free(p->series);
 	free(p->marks);
 	free((void *)p->notes);
@@ -93,6 +96,7 @@ void sw_plot_panel(struct sw_plot *p, const char *x, enum sw_plot_scale x_scale,
 	if (panel == NULL)
 		return;
 	panel->series = p->n_series;
+	panel->axis = p->n_axes;
 	panel->x = (struct sw_plot_axis){.label = copy(p, x), .scale = x_scale};
 	panel->y = (struct sw_plot_axis){.label = copy(p, y), .scale = y_scale};
 }
@@ -105,7 +109,21 @@ struct sw_plot_axis *sw_plot_last_axis(struct sw_plot *p, enum sw_plot_side side
 	if (p->failed != SW_OK)
 		return NULL;
 	struct sw_plot_panel *panel = &p->panels[p->n_panels - 1];
+	if (side == SW_PLOT_INSIDE)
+		return panel->n_axes > 0 ? &p->axes[p->n_axes - 1] : NULL;
 	return side == SW_PLOT_X ? &panel->x : &panel->y;
+}
+
+void sw_plot_inside(struct sw_plot *p, const char *label, enum sw_plot_scale scale, double min,
+		    double max)
+{
+	struct sw_plot_axis *a =
+		grow(p, &p->axes, &p->n_axes, &p->cap_axes, sizeof *p->axes, SW_PLOT_MARKS);
+
+	if (a == NULL)
+		return;
+	p->panels[p->n_panels - 1].n_axes++;
+	*a = (struct sw_plot_axis){.label = copy(p, label), .scale = scale, .min = min, .max = max};
 }
 
 void sw_plot_name(struct sw_plot *p, enum sw_plot_side side, const char *name)

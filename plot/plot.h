@@ -28,7 +28,7 @@ enum sw_plot_scale {
 	SW_PLOT_CATEGORY /* k stands for names[k] */
 };
 
-enum sw_plot_side { SW_PLOT_X, SW_PLOT_Y };
+enum sw_plot_side { SW_PLOT_X, SW_PLOT_Y, SW_PLOT_INSIDE };
 
 struct sw_plot_axis {
 	char *label; /* with its unit, where it has one: "hours" */
@@ -78,16 +78,19 @@ struct sw_plot_series {
 struct sw_plot_panel {
 	struct sw_plot_axis x, y;
 	size_t series, n; /* its series: the first, and how many */
+	/* Upright axes inside it: the k-th stands at x = k, with its min at y = 0, its max at 1. */
+	size_t axis, n_axes;
 };
 
 struct sw_plot {
 	char *title, *kind;
-	size_t n_panels, n_series, n_marks, n_notes;
+	size_t n_panels, n_axes, n_series, n_marks, n_notes;
 	struct sw_plot_panel *panels;
+	struct sw_plot_axis *axes;
 	struct sw_plot_series *series;
 	struct sw_plot_mark *marks;
 	char **notes; /* what was left out, and what a reader must know: a sentence each */
-	size_t cap_panels, cap_series, cap_marks, cap_notes;
+	size_t cap_panels, cap_axes, cap_series, cap_marks, cap_notes;
 	sw_status failed;
 };
 
@@ -98,6 +101,10 @@ void sw_plot_fini(struct sw_plot *p);
  * its own. */
 void sw_plot_panel(struct sw_plot *p, const char *x, enum sw_plot_scale x_scale, const char *y,
 		   enum sw_plot_scale y_scale);
+/* An upright axis inside the last panel, behind those it has; of a CATEGORY one sw_plot_name() with
+ * SW_PLOT_INSIDE gives the names. min < max, or neither is shown. */
+void sw_plot_inside(struct sw_plot *p, const char *label, enum sw_plot_scale scale, double min,
+		    double max);
 /* The next name of that axis, a CATEGORY one. */
 void sw_plot_name(struct sw_plot *p, enum sw_plot_side side, const char *name);
 /* A range instead of the one that sw_plot_fit() would find. min < max. */

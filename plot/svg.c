@@ -52,11 +52,13 @@ static const char shapes[] =
 	".swp .b{fill:currentColor;fill-opacity:.6;stroke-width:.5}"
 	".swp .b.r2{fill-opacity:.35}.swp .b.many{stroke:none}"
 	".swp .c{fill:currentColor;stroke:currentColor;stroke-width:.6}"
+	".swp .x{fill:none;pointer-events:all}"
 	".swp .u{fill:none;stroke:currentColor;stroke-dasharray:4 3}\n";
 
 struct svg {
 	struct sw_pen pen;
 	struct sw_buf *b;
+	struct sw_area area; /* the one that is drawn */
 };
 
 static struct sw_buf *out_of(struct sw_pen *pen)
@@ -170,6 +172,8 @@ static void end_mark(struct sw_buf *b, const struct sw_area *a, const struct sw_
 		(void)sw_buf_addf(b, "/>\n");
 		return;
 	}
+	if (m->trial != 0)
+		(void)sw_buf_addf(b, " data-trial=\"%lld\"", (long long)m->trial);
 	(void)sw_buf_adds(b, "><title>");
 	if (m->trial != 0)
 		(void)sw_buf_addf(b, "trial %lld: ", (long long)m->trial);
@@ -305,16 +309,46 @@ static void svg_axes(struct sw_pen *pen, const struct sw_area *a, const struct s
 			  a->height, a->width);
 }
 
+/* Where a pointer may choose from an axis inside a panel: a strip that is not seen, with what it
+ * stands for. */
+static void put_strip(struct sw_buf *b, const struct sw_area *a, size_t k)
+{
+	static const char *const scales[] = {"linear", "log", "time", "category"};
+	const struct sw_plot_axis *axis = &a->p->axes[a->panel->axis + k];
+	const double top = sw_area_y(a, 1);
+
+	(void)sw_buf_addf(b,
+			  "<rect class=\"x\" x=\"%.1f\" y=\"%.1f\" width=\"24\" height=\"%.1f\" "
+			  "data-scale=\"%s\" data-min=\"%.17g\" data-max=\"%.17g\" data-names=\"",
+			  sw_area_x(a, (double)k) - 12, top, sw_area_y(a, 0) - top,
+			  scales[axis->scale], axis->min, axis->max);
+	/* Names hold no line break here: sw_term_rune() makes one harmless. */
+	for (size_t i = 0; i < axis->n_names; i++) {
+		add_cut(b, axis->names[i], 1e4);
+		(void)sw_buf_adds(b, i + 1 < axis->n_names ? "&#10;" : "");
+	}
+	(void)sw_buf_adds(b, "\" data-axis=\"");
+	add_cut(b, axis->label, 1e4);
+	(void)sw_buf_adds(b, "\"/>\n");
+}
+
 /* What leaves this inner picture is not shown: a range may leave out what lies far out. */
 static void svg_area(struct sw_pen *pen, const struct sw_area *a)
 {
-	if (a == NULL)
-		(void)sw_buf_adds(out_of(pen), "</svg>\n");
-	else
-		(void)sw_buf_addf(out_of(pen),
+	struct svg *svg = (struct svg *)(void *)pen;
+
+	if (a != NULL) {
+		svg->area = *a;
+		(void)sw_buf_addf(svg->b,
 				  "<svg class=\"panel\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" "
 				  "height=\"%.1f\">\n",
 				  a->x, a->y, a->width, a->height);
+		return;
+	}
+	/* Last: what is drawn later lies on top, and takes the pointer. */
+	for (size_t k = 0; k < svg->area.panel->n_axes; k++)
+		put_strip(svg->b, &svg->area, k);
+	(void)sw_buf_adds(svg->b, "</svg>\n");
 }
 
 static const struct sw_pen svg_pen = {
@@ -345,6 +379,11 @@ static const struct sw_pen svg_pen = {
 	.rule = svg_rule,
 };
 
+void sw_plot_svg_style(struct sw_buf *out)
+{
+	(void)sw_buf_addf(out, "%s%s%s", shapes, light, dark);
+}
+
 void sw_plot_svg(const struct sw_plot *p, struct sw_buf *out)
 {
 	struct sw_buf body;
@@ -362,10 +401,10 @@ void sw_plot_svg(const struct sw_plot *p, struct sw_buf *out)
 			  "width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n<title>",
 			  width, height, width, height);
 	add_cut(out, p->title, 1000);
-	(void)sw_buf_addf(out,
-			  "</title>\n<style>%s%s%s</style>\n<rect class=\"bg\" width=\"%.0f\" "
-			  "height=\"%.0f\"/>\n",
-			  shapes, light, dark, width, height);
+	(void)sw_buf_adds(out, "</title>\n<style>");
+	sw_plot_svg_style(out);
+	(void)sw_buf_addf(out, "</style>\n<rect class=\"bg\" width=\"%.0f\" height=\"%.0f\"/>\n",
+			  width, height);
 	if (body.failed != SW_OK && out->failed == SW_OK)
 		out->failed = body.failed;
 	else if (body.len > 0)

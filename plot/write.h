@@ -26,8 +26,10 @@ void sw_plot_csv(const struct sw_plot *p, struct sw_buf *out);
 /* One SVG document, for a browser, a page, a notebook, a paper; about 100 bytes a mark. There is no
  * script, no reference to anything outside, and no id, so that several can stand in one page.
  * Light, or dark where the reader's settings prefer that. A mark says what it is when the pointer
- * rests on it. */
+ * rests on it, and data-trial whose it is. */
 void sw_plot_svg(const struct sw_plot *p, struct sw_buf *out);
+/* What stands in <style> there, the same for all: a page with many drawings has it once. */
+void sw_plot_svg_style(struct sw_buf *out);
 
 /* Lines of text, of dots of braille, eight to a character; none wider than `columns` (40 and more
  * are used, 400 at most). lines: as many as there is room for, 12 or more; 0: their number is by

@@ -259,6 +259,7 @@ struct sw_give {
 		sw_row_sampler_cb *sampler;
 		sw_row_prior_cb *prior;
 		sw_row_entry_cb *entry;
+		sw_row_number_cb *number;
 	};
 	void *arg;
 	size_t n;

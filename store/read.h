@@ -29,6 +29,7 @@ typedef bool sw_row_sampler_cb(const struct sw_row_sampler *row, void *arg);
 typedef bool sw_row_prior_cb(const struct sw_row_prior *row, void *arg);
 typedef bool sw_row_slot_cb(const struct sw_row_slot *row, void *arg);
 typedef bool sw_row_entry_cb(int64_t n, const char *entry, void *arg);
+typedef bool sw_row_number_cb(int64_t trial, void *arg);
 typedef bool sw_row_count_cb(const char *state, int64_t n, void *arg);
 
 /* True: commits were stuck when this read began, and it may lack writes from before it. */
@@ -47,6 +48,16 @@ SW_NODISCARD sw_status sw_read_gone(struct sw_db *db, int64_t sweep, enum sw_gon
 SW_NODISCARD sw_status sw_read_trials(struct sw_db *db, int64_t sweep, const char *state,
 				      int64_t after, int64_t limit, sw_row_trial_cb *cb, void *arg,
 				      struct sw_err *err);
+struct sw_filter;
+/* The numbers of the trials that a filter takes (store/filter.h), in their order. Each trial of the
+ * sweep is looked at. */
+SW_NODISCARD sw_status sw_read_matching(struct sw_db *db, int64_t sweep, const struct sw_filter *f,
+					sw_row_number_cb *cb, void *arg, struct sw_err *err);
+/* As sw_read_trials(), those that a filter takes, in its order, at most limit behind the first
+ * `skip`. *total: how many it takes. */
+SW_NODISCARD sw_status sw_read_filtered(struct sw_db *db, int64_t sweep, const struct sw_filter *f,
+					int64_t skip, int64_t limit, sw_row_trial_cb *cb, void *arg,
+					int64_t *total, struct sw_err *err);
 /* One trial; SW_NOT_FOUND. */
 SW_NODISCARD sw_status sw_read_trial(struct sw_db *db, int64_t sweep, int64_t trial,
 				     sw_row_trial_cb *cb, void *arg, struct sw_err *err);

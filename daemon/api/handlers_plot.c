@@ -39,6 +39,7 @@ static void free_question(struct sw_lookup *q)
 
 	for (size_t i = 0; i < y->n_named; i++)
 		free(y->named[i]);
+	free(y->filter.text);
 	free(y->slots);
 }
 
@@ -240,6 +241,18 @@ static bool take_named(struct plot_question *y, struct sw_call *call)
 	return true;
 }
 
+static bool take_filter(struct plot_question *y, struct sw_call *call)
+{
+	const char *text = sw_call_str(call, "filter", "");
+
+	if (text[0] == '\0')
+		return true;
+	y->filter.text = sw_strdup(text);
+	if (y->filter.text == NULL)
+		sw_call_refuse(call, SW_NOMEM, "", "out of memory");
+	return y->filter.text != NULL;
+}
+
 static bool copy_slots(struct plot_question *y, struct sw_call *call)
 {
 	const size_t n = call->d->slot.slot_n;
@@ -278,7 +291,8 @@ void sw_handle_sweep_plot(struct sw_call *call)
 		       sw_call_str(call, "state", ""));
 	y->q.is_long = true;
 	y->q.fini = free_question;
-	if (take_with(y, call) && take_named(y, call) && copy_slots(y, call))
+	if (take_with(y, call) && take_named(y, call) && take_filter(y, call) &&
+	    copy_slots(y, call))
 		sw_lookup_run(&y->q);
 	else
 		sw_lookup_drop(&y->q);

@@ -1,6 +1,8 @@
 /* daemon/api/handlers_trial_read.c — trial.list, get, reports, log, output, checkpoint. */
+#include "base/memory.h"
 #include "daemon/api/handlers.h"
 #include "daemon/api/lookup.h"
+#include "daemon/api/trial_filter.h"
 #include "daemon/api/trial_json.h"
 #include "daemon/daemon.h"
 #include "daemon/sweep/files/checkpoint.h"
@@ -15,6 +17,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,13 +32,16 @@ struct page_question {
 	char state[16];   /* trials alone; "": any */
 	int64_t limit, n; /* rows wanted, written */
 	bool more;        /* there is a next page, from the row that `after` stands at then */
+	/* Of trials that are chosen or sorted: owned texts, and how many come before the page. */
+	char *filter, *sort;
+	int64_t skip;
 };
 
 /* absent: rows of a page without a "limit". */
 static void run_page(struct page_question *p, int64_t absent)
 {
 	p->limit = sw_call_int(p->q.call, "limit", absent);
-	p->q.is_long = p->limit > PAGE_SHORT;
+	p->q.is_long = p->limit > PAGE_SHORT || p->filter != NULL;
 	sw_lookup_run(&p->q);
 }
 
@@ -76,10 +82,64 @@ static bool write_listed(const struct sw_row_trial *row, void *arg)
 	return true;
 }
 
+static bool write_picked(const struct sw_row_trial *row, void *arg)
+{
+	struct page_question *p = arg;
+
+	p->n++;
+	return sw_lookup_write_trial(row, &p->q);
+}
+
+/* A window of the trials that the filter takes, in its order. */
+static void read_filtered(struct sw_db *db, struct page_question *p)
+{
+	struct sw_lookup *q = &p->q;
+	struct sw_filter filter;
+	int64_t total = 0;
+
+	q->rc = sw_trial_filter_stored(&filter, db, q->sweep, p->filter, p->sort, &q->err);
+	sw_jw_karr(&q->w, "trials");
+	if (q->rc == SW_OK)
+		q->rc = sw_read_filtered(db, q->sweep, &filter, p->skip, p->limit, write_picked, p,
+					 &total, &q->err);
+	sw_jw_arr_end(&q->w);
+	sw_jw_knull(&q->w, "next");
+	sw_jw_kint(&q->w, "total", total);
+	sw_filter_fini(&filter);
+}
+
+/* The filter, with the state that is asked for beside it. NULL: no memory. */
+static char *text_of(const char *filter, const char *state)
+{
+	struct sw_buf b;
+
+	sw_buf_init(&b, 65536);
+	(void)sw_buf_adds(&b, filter);
+	if (state[0] != '\0' && filter[0] != '\0') {
+		sw_buf_clear(&b);
+		(void)sw_buf_addf(&b, "(%s) and state = %s", filter, state);
+	} else if (state[0] != '\0') {
+		(void)sw_buf_addf(&b, "state = %s", state);
+	}
+	return sw_buf_take(&b, NULL);
+}
+
+static void free_texts(struct sw_lookup *q)
+{
+	struct page_question *p = (struct page_question *)q;
+
+	free(p->filter);
+	free(p->sort);
+}
+
 static void read_list(struct sw_db *db, struct sw_lookup *q)
 {
 	struct page_question *p = (struct page_question *)q;
 
+	if (p->filter != NULL) {
+		read_filtered(db, p);
+		return;
+	}
 	sw_jw_karr(&q->w, "trials");
 	q->rc = sw_read_trials(db, q->sweep, p->state[0] != '\0' ? p->state : NULL, p->after,
 			       p->limit + 1, write_listed, p, &q->err);
@@ -95,6 +155,18 @@ void sw_handle_trial_list(struct sw_running *live, struct sw_call *call)
 		return;
 	(void)snprintf(p->state, sizeof p->state, "%s", sw_call_str(call, "state", ""));
 	p->after = sw_call_int(call, "after", 0);
+	p->skip = sw_call_int(call, "skip", 0);
+	if (sw_json_get(call->params, "filter") != NULL ||
+	    sw_json_get(call->params, "sort") != NULL || p->skip > 0) {
+		p->q.fini = free_texts;
+		p->filter = text_of(sw_call_str(call, "filter", ""), p->state);
+		p->sort = sw_strdup(sw_call_str(call, "sort", ""));
+		if (p->filter == NULL || p->sort == NULL) {
+			sw_call_refuse(call, SW_NOMEM, "", "out of memory");
+			sw_lookup_drop(&p->q);
+			return;
+		}
+	}
 	run_page(p, 100);
 }
 

@@ -1,6 +1,7 @@
 #include "daemon/api/plot_rows.h"
 #include "base/memory.h"
 #include "daemon/api/plot_params.h"
+#include "daemon/api/trial_filter.h"
 #include "daemon/plan/metrics.h"
 #include "daemon/plan/plan.h"
 #include "plot/kinds.h"
@@ -96,13 +97,47 @@ static enum sw_plot_state state_of(const char *name)
 	return s == SW_TRIAL_PRUNED ? SW_PLOT_STATE_PRUNED : SW_PLOT_STATE_FAILED;
 }
 
+static bool take_chosen(int64_t trial, void *arg)
+{
+	struct sw_plot_rows *r = arg;
+
+	if (!sw_array_reserve(&r->chosen, &r->chosen_cap, r->n_chosen + 1, sizeof *r->chosen))
+		return no_memory(r);
+	r->chosen[r->n_chosen++] = trial;
+	return true;
+}
+
+/* Which trials the filter's text takes. */
+static void choose(struct sw_plot_rows *r, struct sw_db *db, const char *text)
+{
+	struct sw_filter filter;
+
+	r->rc = sw_trial_filter(&filter, r->spec, text, NULL, &r->err);
+	/* Not NULL, also where it takes none. */
+	if (r->rc == SW_OK && !sw_array_reserve(&r->chosen, &r->chosen_cap, 1, sizeof *r->chosen))
+		(void)no_memory(r);
+	if (r->rc == SW_OK)
+		(void)is_read(
+			r, sw_read_matching(db, r->data.sweep, &filter, take_chosen, r, &r->err));
+	sw_filter_fini(&filter);
+}
+
+/* Trials come by number, as those that were chosen. */
+static bool is_chosen(struct sw_plot_rows *r, int64_t trial)
+{
+	while (r->chosen_at < r->n_chosen && r->chosen[r->chosen_at] < trial)
+		r->chosen_at++;
+	return r->chosen_at < r->n_chosen && r->chosen[r->chosen_at] == trial;
+}
+
 static bool take_point(const struct sw_row_point *row, void *arg)
 {
 	struct sw_plot_rows *r = arg;
 	const size_t i = r->data.n;
 
 	r->data.all++;
-	if (*r->state != '\0' && strcmp(r->state, row->state) != 0)
+	if ((*r->state != '\0' && strcmp(r->state, row->state) != 0) ||
+	    (r->chosen != NULL && !is_chosen(r, row->trial)))
 		return true;
 	if (!sw_array_reserve(&r->trials, &r->trials_cap, i + 1, sizeof *r->trials) ||
 	    (r->width > 0 &&
@@ -437,6 +472,8 @@ sw_status sw_plot_rows_read(struct sw_plot_rows *r, struct sw_db *db, int64_t sw
 				  (long long)sweep);
 	if (r->rc == SW_OK)
 		describe_sweep(r);
+	if (r->rc == SW_OK && filter->text != NULL)
+		choose(r, db, filter->text);
 	if (r->rc == SW_OK)
 		read_trials(r, db, needs, filter->best);
 	if (r->rc == SW_OK && (needs & SW_PLOT_NEEDS_EXPECTED) != 0)
@@ -465,5 +502,6 @@ void sw_plot_rows_fini(struct sw_plot_rows *r)
 	free(r->rungs);
 	free(r->values);
 	free(r->trials);
+	free(r->chosen);
 	free(r->name);
 }

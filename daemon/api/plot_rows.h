@@ -33,7 +33,9 @@ struct sw_plot_rows {
 	const char **slots;
 	size_t trials_cap, values_cap, reports_cap, runs_cap, n_slots;
 	/* what is asked for, and while it is read */
-	const char *state;   /* of the trials that count; NULL: any */
+	const char *state; /* of the trials that count; NULL: any */
+	int64_t *chosen;   /* their numbers, in order, where a filter says so; else NULL */
+	size_t n_chosen, chosen_cap, chosen_at;
 	enum sw_points with; /* which values: of params or metrics */
 	size_t width;
 	double from_ms, to_ms; /* of runs: those of other sweeps count in between */
@@ -47,6 +49,7 @@ struct sw_plot_rows {
 /* The trials of a plot: one filter for all kinds. */
 struct sw_plot_filter {
 	char state[16]; /* "": any */
+	char *text;     /* store/filter.h; NULL: all. Owned by whoever asks */
 	int64_t best;   /* that many of the best; 0: all */
 };
 

@@ -20,7 +20,7 @@ static char shown[1 << 20]; /* all text, entities as they are */
 
 static size_t read_entity(const char *s)
 {
-	static const char *const all[] = {"&amp;", "&lt;", "&gt;", "&quot;"};
+	static const char *const all[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#10;"};
 
 	for (size_t i = 0; i < ROWS(all); i++)
 		if (strncmp(s, all[i], strlen(all[i])) == 0)
@@ -48,7 +48,7 @@ static const char *read_attributes(const char *s, struct element *e)
 	const char *from = s;
 
 	while (*s == ' ') {
-		const size_t name = strspn(s + 1, "abcdefghijklmnopqrstuvwxyzB0123456789:");
+		const size_t name = strspn(s + 1, "abcdefghijklmnopqrstuvwxyzB0123456789:-");
 		ck_assert_msg(name > 0 && strncmp(s + 1 + name, "=\"", 2) == 0, "%.40s", s);
 		ck_assert_msg(strncmp(s + 1, "on", 2) != 0 && strncmp(s + 1, "href", 4) != 0,
 			      "%.40s", s);

@@ -1,3 +1,3 @@
-foreach(noun peek rows reads store fault file kill best wal erase)
+foreach(noun peek rows reads filter store fault file kill best wal erase)
 	sw_test(store/test_${noun}.c sw_store)
 endforeach()
