@@ -16,6 +16,10 @@ const struct sw_option sw_options[] = {
 	 "the program gets a short list of the daemon's variables, not this environment"},
 	{"state", 0, SW_OPT_STATE, SW_KIND_TEXT, AT(state), "STATE",
 	 "only those in this state, such as running"},
+	{"filter", 0, SW_OPT_FILTER, SW_KIND_TEXT, AT(filter), "EXPR",
+	 "only trials that it takes, such as 'lr < 0.01 and state = completed'"},
+	{"sort", 0, SW_OPT_SORT, SW_KIND_TEXT, AT(sort), "NAME",
+	 "by a parameter, value, step, ...; -NAME: the greatest first"},
 	{"n", 'n', SW_OPT_N, SW_KIND_NUMBER, AT(n), "N", "how many to show"},
 	{"all", 0, SW_OPT_ALL, SW_KIND_FLAG, 0, NULL, "show all, not only what fits the terminal"},
 	{"spec", 0, SW_OPT_SPEC, SW_KIND_FLAG, 0, NULL, "show the whole spec, all rungs and edits"},
@@ -56,6 +60,11 @@ const struct sw_option sw_options[] = {
 	 "how long to train (default: up to the trial's best epoch)"},
 	{"format", 0, SW_OPT_FORMAT, SW_KIND_TEXT, AT(format), "FORMAT",
 	 "of the data, if not what its name says: csv, npy, idx, cifar10, cifar100 or tokens"},
+	{"port", 0, SW_OPT_PORT, SW_KIND_NUMBER, AT(port), "N",
+	 "of 127.0.0.1 (default: a free one)"},
+	{"read-only", 0, SW_OPT_READ_ONLY, SW_KIND_FLAG, 0, NULL, "the page changes nothing"},
+	{"no-open", 0, SW_OPT_NO_OPEN, SW_KIND_FLAG, 0, NULL,
+	 "only print the address, open no browser"},
 	{"json", 0, SW_OPT_JSON, SW_KIND_FLAG, 0, NULL,
 	 "print the daemon's result unchanged, on one line"},
 	{"socket", 0, SW_OPT_SOCKET, SW_KIND_TEXT, AT(socket), "PATH",
@@ -68,7 +77,7 @@ const struct sw_option sw_options[] = {
 #define N_OPTIONS (sizeof sw_options / sizeof sw_options[0])
 const size_t sw_options_n = N_OPTIONS;
 
-const char *sw_args_option(unsigned bits, char out[32])
+const char *sw_args_option(sw_opts bits, char out[32])
 {
 	out[0] = '\0';
 	for (size_t i = 0; i < N_OPTIONS && out[0] == '\0'; i++)

@@ -114,3 +114,12 @@ int sw_beside_validate(int *fd)
 		*fd = pair[0];
 	return rc;
 }
+
+int sw_beside_web(char *const *words)
+{
+	char path[BESIDE_MAX];
+
+	path_beside("sweep-web", "SWEEPD_WEB", path);
+	(void)execv(path, words);
+	return errno;
+}

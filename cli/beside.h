@@ -18,4 +18,7 @@ int sw_beside_worker(struct sw_cli *c, const char *const *words, const char *inp
  * the caller's. It ends when that is closed. 0 or an errno. */
 int sw_beside_validate(int *fd);
 
+/* This process becomes `sweep-web WORD ...` (NULL behind the last). Returns an errno alone. */
+int sw_beside_web(char *const *words);
+
 #endif

@@ -350,6 +350,8 @@ void sw_cli_state(const struct sw_cli *c, struct sw_jw *w)
 	char upper[32];
 	size_t n = 0;
 
+	if (c->args.given & SW_OPT_FILTER)
+		sw_jw_kstr(w, "filter", c->args.filter);
 	if (c->args.state == NULL)
 		return;
 	for (const char *s = c->args.state; *s != '\0' && n < sizeof upper - 1; s++)

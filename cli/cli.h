@@ -78,7 +78,7 @@ int sw_cli_answer(struct sw_cli *c, const char *method, struct sw_buf *params,
 int sw_cli_ref(struct sw_cli *c, const char *word, uint64_t *sweep, uint64_t *trial);
 /* c->sweep and those of the further words, each once: *n of them. An exit status. */
 int sw_cli_sweeps(struct sw_cli *c, uint64_t sweeps[SW_ARGS_MAX], size_t *n);
-/* --state as the member "state", in the daemon's capitals; nothing without it. */
+/* --state as the member "state", in the daemon's capitals, and --filter; nothing without them. */
 void sw_cli_state(const struct sw_cli *c, struct sw_jw *w);
 /* "sweep: HEAD PLACE: message", the place of the pointer as the user wrote it. */
 void sw_cli_say_at(const struct sw_cli *c, const char *head, const char *ptr, const char *message);

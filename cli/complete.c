@@ -18,7 +18,7 @@
 
 /* The words that an option's value may be; the other options take a number or a text. */
 static const struct {
-	enum sw_opt bit;
+	sw_opts bit;
 	const char *words;
 } choices[] = {
 	{SW_OPT_STATE, "pending running paused completed pruned failed infeasible cancelled"},
@@ -193,7 +193,7 @@ static void offer_value(const struct line *l, const struct sw_option *o, const c
 
 static void offer_options(const struct line *l, const struct sw_verb *v)
 {
-	const unsigned takes = SW_OPT_ALWAYS | (v != NULL ? v->options : 0);
+	const sw_opts takes = SW_OPT_ALWAYS | (v != NULL ? v->options : 0);
 	char name[48];
 
 	for (size_t i = 0; i < sw_options_n; i++)

@@ -35,7 +35,7 @@ static void add_row(struct sw_buf *b, const char *left, const char *text)
 }
 
 /* A row for each option in `bits`: "  -w, --watch             show it live ...". */
-static void print_options(struct sw_buf *b, const char *title, unsigned bits)
+static void print_options(struct sw_buf *b, const char *title, sw_opts bits)
 {
 	char name[32], left[64];
 

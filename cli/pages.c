@@ -3,21 +3,27 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/* Pages of a filter are counted by rows, those of all trials by the last one's number. */
 int sw_pages_next(struct sw_cli *c, uint64_t *next, struct sw_reply *r)
 {
-	const uint64_t after = *next;
+	const bool chosen = (c->args.given & (SW_OPT_FILTER | SW_OPT_SORT)) != 0;
+	const uint64_t before = *next;
 	struct sw_buf b;
 	struct sw_jw w;
 
 	sw_cli_begin(c, &b, &w);
-	sw_jw_kint(&w, "after", (int64_t)after);
+	sw_jw_kint(&w, chosen ? "skip" : "after", (int64_t)before);
 	sw_jw_kint(&w, "limit", SW_PAGES_TRIALS);
 	sw_cli_state(c, &w);
+	if (c->args.given & SW_OPT_SORT)
+		sw_jw_kstr(&w, "sort", c->args.sort);
 	sw_jw_obj_end(&w);
 	const int status = sw_cli_call_written(c, "trial.list", &b, r);
-	/* A next that does not rise would never end. */
 	*next = sw_json_uint(r->result, "next");
-	if (*next <= after)
+	if (chosen)
+		*next = before + (uint64_t)cJSON_GetArraySize(sw_json_get(r->result, "trials"));
+	/* A next that does not rise would never end. */
+	if (*next <= before || (chosen && *next >= sw_json_uint(r->result, "total")))
 		*next = 0;
 	return status;
 }

@@ -82,6 +82,14 @@ static sw_status parse(cJSON **out, const struct sw_buf *text, const char *path,
 	return rc == SW_PARSE ? sw_spec_file_place(name, text->data, text->len, &why, err) : rc;
 }
 
+sw_status sw_spec_file_parse(cJSON **out, const struct sw_buf *text, const char *path,
+			     const char *name, bool far, struct sw_err *err)
+{
+	const sw_status rc = parse(out, text, path, name, err);
+
+	return rc == SW_OK && !far ? sw_spec_path_absolute(*out, err) : rc;
+}
+
 sw_status sw_spec_file_read(cJSON **out, const char *path, bool far, struct sw_place_source *source,
 			    struct sw_err *err)
 {
@@ -104,9 +112,7 @@ sw_status sw_spec_file_read(cJSON **out, const char *path, bool far, struct sw_p
 		rc = sw_buf_add(&source->text, text.data, text.len);
 	}
 	if (rc == SW_OK)
-		rc = parse(out, &text, path, name, err);
-	if (rc == SW_OK && !far)
-		rc = sw_spec_path_absolute(*out, err);
+		rc = sw_spec_file_parse(out, &text, path, name, far, err);
 	sw_buf_fini(&text);
 	if (!from_stdin)
 		(void)close(fd);

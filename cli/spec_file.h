@@ -18,6 +18,11 @@
 SW_NODISCARD sw_status sw_spec_file_read(cJSON **out, const char *path, bool far,
 					 struct sw_place_source *source, struct sw_err *err);
 
+/* The same of a text that was read elsewhere; path says its format as above, and name stands in
+ * errors. */
+SW_NODISCARD sw_status sw_spec_file_parse(cJSON **out, const struct sw_buf *text, const char *path,
+					  const char *name, bool far, struct sw_err *err);
+
 /* Turns sw_json_check()'s error about text into "name:line:column: pointer: what" and returns
  * SW_PARSE. Pure. */
 SW_NODISCARD sw_status sw_spec_file_place(const char *name, const char *text, size_t len,

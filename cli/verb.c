@@ -33,8 +33,12 @@ const struct sw_verb sw_verbs[] = {
 	 "that no other beats.\n"},
 	{"show", sw_verb_show, SW_REF_EITHER, 1, 1, SW_OPT_SPEC, true, "SWEEP[/TRIAL]",
 	 "shows a sweep, or a trial with its reports", ""},
-	{"trials", sw_verb_trials, SW_REF_SWEEP, 1, 1, SW_OPT_STATE | SW_OPT_CSV, true, "SWEEP",
+	{"trials", sw_verb_trials, SW_REF_SWEEP, 1, 1,
+	 SW_OPT_STATE | SW_OPT_FILTER | SW_OPT_SORT | SW_OPT_CSV, true, "SWEEP",
 	 "lists the trials of a sweep",
+	 "EXPR: NAME = VALUE, != < <= > >=, NAME ~ TEXT, NAME in (A, B), with and, or, not, ().\n"
+	 "NAME: a parameter, the metric or value (the best), state, cause, step, seconds, trial,\n"
+	 "attempt, parent; VALUE: a number, a word, a text in quotes, null.\n"
 	 "STATE: PENDING RUNNING PAUSED COMPLETED PRUNED FAILED INFEASIBLE CANCELLED.\n"
 	 "--csv has the columns trial, attempt, state, cause, step, value, best_step, best_value,\n"
 	 "then the parameters, the metrics, and times last: with the same seed and one slot all\n"
@@ -52,11 +56,16 @@ const struct sw_verb sw_verbs[] = {
 	 "curve as it grows; ? says which. q or Ctrl-C leaves; the sweeps go on. Without a\n"
 	 "terminal it prints a block every 5 s.\n"
 	 "--json prints the snapshot and each update on a line.\n"},
+	{"web", sw_verb_web, SW_REF_NONE, 0, 0, SW_OPT_PORT | SW_OPT_READ_ONLY | SW_OPT_NO_OPEN,
+	 false, "", "shows all sweeps in a browser, live, until Ctrl-C",
+	 "Prints the address, which is good for whoever has it until this ends. With --host it is\n"
+	 "the daemon of that machine, through ssh.\n"},
 	{"best", sw_verb_best, SW_REF_SWEEP, 1, 1, SW_OPT_SCOPE | SW_OPT_N, false, "SWEEP",
 	 "shows the best trial, or with -n a table of the best",
 	 "What is shown is of the report that counts, of its step.\n"},
 	{"plot", sw_verb_plot, SW_REF_SWEEP, 1, SW_ARGS_MAX,
-	 SW_OPT_STATE | SW_OPT_N | SW_OPT_OUT | SW_OPT_CSV, true, "SWEEP [PLOT [PARAMETER ...]]",
+	 SW_OPT_STATE | SW_OPT_FILTER | SW_OPT_N | SW_OPT_OUT | SW_OPT_CSV, true,
+	 "SWEEP [PLOT [PARAMETER ...]]",
 	 "draws a sweep; without a name its history and its learning curves",
 	 "  history      did it converge?\n"
 	 "  curves       was pruning right? the best and others, and the pruner's rungs\n"
@@ -70,9 +79,10 @@ const struct sw_verb sw_verbs[] = {
 	 "  expected     does the sampler's model know? what it foretold, and what came\n"
 	 "  saved        what did pruning save?\n"
 	 "--out x.svg writes a drawing, --csv the numbers; of the history where no PLOT is named.\n"
-	 "--state and -n leave other trials out, of every plot: -n 50 is the 50 best.\n"},
+	 "--state, --filter and -n leave other trials out, of every plot: -n 50 is the 50 best.\n"
+	 "`sweep help trials` says what a filter is.\n"},
 	{"importance", sw_verb_importance, SW_REF_SWEEP, 1, 1,
-	 SW_OPT_STATE | SW_OPT_N | SW_OPT_OUT | SW_OPT_CSV, false, "SWEEP",
+	 SW_OPT_STATE | SW_OPT_FILTER | SW_OPT_N | SW_OPT_OUT | SW_OPT_CSV, false, "SWEEP",
 	 "shows which parameters matter", "As `sweep plot SWEEP importance`.\n"},
 	{"compare", sw_verb_compare, SW_REF_SWEEP, 2, 8, SW_OPT_OUT | SW_OPT_CSV, true,
 	 "SWEEP SWEEP ...", "shows several sweeps beside each other, and draws their best so far",
@@ -197,7 +207,7 @@ static int check_ref(struct sw_cli *c, const struct sw_verb *v)
 
 int sw_verb_check(struct sw_cli *c, const struct sw_verb *v)
 {
-	const unsigned odd = c->args.given & ~(v->options | (unsigned)SW_OPT_ALWAYS);
+	const sw_opts odd = c->args.given & ~(v->options | SW_OPT_ALWAYS);
 
 	char name[32];
 

@@ -14,6 +14,7 @@ int sw_verb_show(struct sw_cli *c);
 int sw_verb_trials(struct sw_cli *c);
 int sw_verb_export(struct sw_cli *c);
 int sw_verb_watch(struct sw_cli *c);
+int sw_verb_web(struct sw_cli *c);
 int sw_verb_best(struct sw_cli *c);
 int sw_verb_plot(struct sw_cli *c);
 int sw_verb_importance(struct sw_cli *c);
@@ -55,7 +56,7 @@ struct sw_verb {
 	int (*run)(struct sw_cli *c);
 	enum sw_ref_kind ref;
 	size_t least, most;  /* words after the verb */
-	unsigned options;    /* rows of sw_options, besides SW_OPT_ALWAYS */
+	sw_opts options;     /* rows of sw_options, besides SW_OPT_ALWAYS */
 	bool paged;          /* its text may be long: on a terminal it goes through the pager */
 	const char *usage;   /* the words, and options that must be there: "SWEEP --run-cap N" */
 	const char *summary; /* one line */

@@ -2,7 +2,7 @@
 # sets from where they lie themselves, so that the tree may be moved.
 #
 # Components: sweepd (all but) cuda, the GPU module, and python, the package, which only CPack takes.
-install(TARGETS sweepd sweep sweep-worker COMPONENT sweepd)
+install(TARGETS sweepd sweep sweep-web sweep-worker COMPONENT sweepd)
 install(DIRECTORY data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/sweepd/data COMPONENT sweepd FILES_MATCHING PATTERN "*.csv")
 install(PROGRAMS executors/slurm executors/ssh DESTINATION libexec/sweepd/executors COMPONENT sweepd)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT sweepd)
@@ -35,10 +35,10 @@ set(units ${CMAKE_SOURCE_DIR}/packaging/systemd)
 set(made ${CMAKE_BINARY_DIR}/units)
 install(CODE "set(BIN \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
 	set(DOC \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DOCDIR}/docs\")
-	foreach(unit sweepd.service sweepd@.service)
+	foreach(unit sweepd.service sweepd-web.service sweepd@.service)
 		configure_file(${units}/\${unit} ${made}/\${unit} @ONLY)
 	endforeach()" COMPONENT sweepd)
 install(FILES ${made}/sweepd@.service ${units}/sweepd@.socket DESTINATION lib/systemd/system COMPONENT sweepd)
 # Read there under any prefix, ~/.local too.
-install(FILES ${made}/sweepd.service ${units}/sweepd.socket DESTINATION ${CMAKE_INSTALL_DATADIR}/systemd/user
+install(FILES ${made}/sweepd.service ${made}/sweepd-web.service ${units}/sweepd.socket DESTINATION ${CMAKE_INSTALL_DATADIR}/systemd/user
 	COMPONENT sweepd)

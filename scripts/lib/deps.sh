@@ -11,14 +11,14 @@
 
 deps_build="gcc libc6-dev cmake ninja-build pkg-config libuv1-dev libsqlite3-dev libcjson-dev
 	libopenblas-dev liblapacke-dev libnlopt-dev libsmartcols-dev libncurses-dev libyaml-dev
-	libxxhash-dev libssl-dev python3"
+	libxxhash-dev libssl-dev libmicrohttpd-dev python3"
 # One version of the formatter and of the linter: each has its own mind. Both systems carry 14;
 # where apt has it no longer, scripts/check skips the two and counts that.
 deps_numpy="python3 python3-numpy"
 deps_gpu="g++ check"
 deps_wheel="python3-venv"
 deps_check="g++ check python3-venv python3-pytest python3-pytest-xdist python3-jsonschema clang clang-format-14 clang-tidy-14 netcat-openbsd tmux
-	man-db zsh fish openssh-client openssh-server slurm-wlm munge"
+	man-db zsh fish openssh-client openssh-server slurm-wlm munge chromium chromium-driver python3-selenium"
 
 # deps_missing NAME...: those that are not installed.
 deps_missing() {
@@ -37,7 +37,7 @@ deps_known() {
 			printf '%s ' "$name"
 		else
 			case $name in
-			*-14 | slurm-wlm | munge) ;; # what needs them is skipped
+			*-14 | slurm-wlm | munge | chromium* | python3-selenium) ;; # what needs them is skipped
 			*) printf '%s ' "$name" ;; # apt-get shall say that it is not there
 			esac
 		fi

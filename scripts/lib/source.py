@@ -8,7 +8,7 @@ together is not seen.
 import os
 import re
 
-FOLDERS = ("base", "sched", "proto", "spec", "store", "plot", "tls", "kernels", "trainer", "worker", "cli", "daemon")
+FOLDERS = ("base", "sched", "proto", "spec", "store", "plot", "tls", "kernels", "trainer", "worker", "cli", "web", "daemon")
 SUFFIXES = (".c", ".h", ".cu", ".cuh")
 _SKIP = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 _DEFINED = re.compile(r"^([A-Za-z_][^;{}()#=]*?)\b(\w+)\(([^;{}]*)\)\s*\n\{", re.M)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """scripts/lib/suites.py [BUILD PATH]   The suites of a room, as scripts/check runs them.
 
-PATH is a folder of the sources or of tests/, a file in one, or a file of tests/e2e. Prints three lines: what
-ninja must build, the C suites as a pattern for ctest, the files of tests/e2e. A folder of the sources without
+PATH is a folder of the sources or of tests/, a file in one, or a file of tests/e2e or tests/web. Prints three lines:
+what ninja must build, the C suites as a pattern for ctest, the files of pytest. A folder of the sources without
 suites of its own has those of the folder above; if nothing tests PATH, that is an error. Without arguments:
 does each file of tests/e2e belong to one room?
 """
@@ -41,7 +41,7 @@ E2E = {
 # Folders whose longer histories the simulator tells: pruners have no others.
 SIMULATED = ("sim", "sched/pruner", "sched/sweep")
 # What the end-to-end tests start or load.
-PROGRAMS = "sweepd sweep sweep-worker manpages fake_nvml fake_cuda fake_system bench_lanes"
+PROGRAMS = "sweepd sweep sweep-web sweep-worker manpages fake_nvml fake_cuda fake_system bench_lanes"
 
 
 def misplaced():
@@ -77,7 +77,7 @@ def room_of(path):
     room = os.path.normpath(os.path.relpath(path))
     if not os.path.exists(room) or room.startswith(".."):
         sys.exit(f"suites: there is no {path} here")
-    if os.path.isfile(room) and not re.search(r"/test_\w+\.cu?$|^tests/e2e/test_\w+\.py$", room):
+    if os.path.isfile(room) and not re.search(r"/test_\w+\.cu?$|^tests/(e2e|web)/test_\w+\.py$", room):
         room = os.path.dirname(room)
     room = room.removeprefix("tests/")
     while room and room not in E2E and not os.path.exists(os.path.join("tests", room)):
@@ -94,11 +94,13 @@ def main():
     if len(sys.argv) != 3:
         return
     build, room = sys.argv[1], room_of(sys.argv[2])
-    if room.startswith("e2e"):
+    if re.match("(e2e|web)/", room):
         files, tests = [os.path.join("tests", room)], []
     else:
         files = [f"tests/e2e/test_{name}.py" for folder, names in E2E.items()
                  if f"{folder}/".startswith(f"{room}/") for name in names.split()]
+        if room == "web":
+            files.append("tests/web")
         tests = list(suites(build, room))
     if not tests and not files:
         sys.exit(f"suites: nothing tests {sys.argv[2]} alone: scripts/check quick")

@@ -29,6 +29,7 @@ NOT_RUN = [
     ("README.md", "scripts/build ", "builds and installs; so does scripts/check"),
     *(("docs/install.md", begins, "installs; tests/e2e/test_install.py has what needs no network")
       for begins in ("python3 -m venv env", "sudo apt install", "scripts/build\n", "systemctl --user")),
+    ("docs/page.md", "sweep web", "serves until Ctrl-C; tests/web has it"),
     ("docs/operations.md", "sweep --host", "needs another machine; test_host.py has one"),
     *(("docs/cluster.md", f"sweepd {begins}", "needs a cluster; tests/slurm has these sweeps")
       for begins in ("--devices none --executor slurm", "--executor ssh")),

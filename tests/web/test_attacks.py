@@ -1,0 +1,241 @@
+"""What gets no further than the door: whoever has no token, other pages, requests that are too much."""
+import contextlib
+import json
+import os
+import signal
+import socket
+
+import pytest
+from conftest import SPEC, run_trials
+from harness import wait_until
+
+
+class Http:
+    """A request as bytes, and what comes back: status, headers, body."""
+
+    def __init__(self, served, cookie=True):
+        self.served = served
+        self.cookie = None
+        if cookie:
+            status, headers, _ = self.get(f"/?token={served.token}")
+            assert status == 303, status
+            self.cookie = headers["set-cookie"].partition(";")[0]
+
+    def raw(self, data, timeout=20):
+        with socket.create_connection(("127.0.0.1", self.served.port), timeout=timeout) as s:
+            s.sendall(data)
+            return read_answer(s)
+
+    def request(self, method, path, body=b"", **headers):
+        lines = {"Host": f"127.0.0.1:{self.served.port}", "Connection": "close"}
+        if self.cookie:
+            lines["Cookie"] = self.cookie
+        if method == "POST":
+            lines.update({"Origin": self.served.base, "Content-Length": str(len(body))})
+        lines.update({k.replace("_", "-"): v for k, v in headers.items()})
+        head = f"{method} {path} HTTP/1.1\r\n" + "".join(f"{k}: {v}\r\n" for k, v in lines.items() if v is not None)
+        return self.raw(head.encode() + b"\r\n" + body)
+
+    def get(self, path, **headers):
+        return self.request("GET", path, **headers)
+
+    def post(self, path, body=b"{}", **headers):
+        return self.request("POST", path, body, **headers)
+
+
+def read_answer(s):
+    data = b""
+    with contextlib.suppress(ConnectionResetError):
+        while chunk := s.recv(65536):
+            data += chunk
+    head, _, body = data.partition(b"\r\n\r\n")
+    lines = head.decode("latin-1").split("\r\n")
+    headers = {line.partition(": ")[0].lower(): line.partition(": ")[2] for line in lines[1:]}
+    return int(lines[0].split()[1]) if lines[0] else None, headers, body
+
+
+@pytest.fixture(name="http")
+def http_fixture(served):
+    return Http(served)
+
+
+STRANGERS = {
+    "no cookie": {"Cookie": None},
+    "another run's cookie": {"Cookie": "sweepd-1=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"},
+    "a name that is bound to this address": {"Host": "evil.example:80"},
+    "the right name, another port": {"Host": "127.0.0.1:1"},
+    "no name": {"Host": None},
+    "another page": {"Origin": "https://evil.example"},
+    "a file on the disk": {"Origin": "null"},
+    "another page of this machine": {"Origin": "http://127.0.0.1:1"},
+}
+
+
+@pytest.mark.parametrize("who", STRANGERS)
+def test_stranger_gets_nothing(http, who):
+    headers = {k: v for k, v in STRANGERS[who].items()}
+    if who.startswith("another run"):
+        headers["Cookie"] = f"sweepd-{http.served.port}=" + "A" * 43
+    for path in ("/", "/app.js", "/about", "/events?list=1", "/sweep/1/plot/history.svg"):
+        status, _, body = http.get(path, **headers)
+        assert status in (400, 403) and b"error" in body or status == 400, (path, status, body)
+    assert http.post("/call/sweep.list", **headers)[0] in (400, 403)
+
+
+def test_request_that_changes_needs_an_origin(http):
+    assert http.post("/call/sweep.list")[0] == 200
+    assert http.post("/call/sweep.list", Origin=None)[0] == 403
+
+
+def test_token_of_another_page_is_no_token(served):
+    stranger = Http(served, cookie=False)
+    assert stranger.get("/?token=" + "A" * 43)[0] == 403
+    assert stranger.get("/?token=")[0] == 403
+    assert stranger.get("/app.js?token=x")[0] == 403
+
+
+def test_answers_say_what_a_browser_may_do(http):
+    for path in ("/", "/app.js", "/about", "/nothing"):
+        _, headers, _ = http.get(path)
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy and "unsafe" not in policy
+        assert headers["x-content-type-options"] == "nosniff"
+        assert not [k for k in headers if k.startswith("access-control")]
+    _, headers, _ = Http(http.served, cookie=False).get(f"/?token={http.served.token}")
+    assert "HttpOnly" in headers["set-cookie"] and "SameSite=Strict" in headers["set-cookie"]
+    assert headers["location"] == "/"
+
+
+@pytest.mark.parametrize("path", ["/../etc/passwd", "/%2e%2e/etc/passwd", "/sweep/1/plot/../../x.svg", "//etc/passwd",
+                                  "/sweep/1/plot/history.svg/..", "/sweep/-1", "/sweep/1e3", "/sweep/1/plot/x.txt",
+                                  "/call/sweep.list", "/index.html/../app.js", "/sweep/99999999999999999999"])
+def test_path_that_is_none_is_not_found(http, path):
+    assert http.get(path)[0] in (400, 404)
+
+
+@pytest.mark.parametrize("method", ["worker.hello", "trial.ask", "rpc.discover", "daemon.drain", "", "sweep.list\n",
+                                    "../call/sweep.list"])
+def test_method_that_the_page_does_not_call_is_refused(http, method):
+    assert http.post(f"/call/{method}".replace("\n", "%0a"))[0] in (400, 404)
+
+
+@pytest.mark.parametrize("body", [b"[]", b"{", b"1", b'{"a":1e999}', b'{"a":1}{"b":2}', b'{"jsonrpc":\n"2.0"}\n{"id":1}', b"\xff"])
+def test_body_that_is_no_object_reaches_nobody(http, body):
+    status, _, answer = http.post("/call/sweep.list", body)
+    assert status == 400, answer
+
+
+def test_request_that_is_too_much_is_refused(http):
+    assert http.get("/", X_Long="x" * (1 << 20))[0] in (400, 413, 431, None)
+    head = (f"POST /call/sweep.list HTTP/1.1\r\nHost: 127.0.0.1:{http.served.port}\r\nOrigin: {http.served.base}\r\n"
+            f"Cookie: {http.cookie}\r\nContent-Length: {1 << 30}\r\n\r\n").encode()
+    assert http.raw(head + b"x" * 1000)[0] == 413
+    assert http.raw(head.replace(http.cookie.encode(), b"no=1") + b"x")[0] == 403
+    chunked = head.replace(f"Content-Length: {1 << 30}".encode(), b"Transfer-Encoding: chunked")
+    chunk = b"10000\r\n" + b"x" * 65536 + b"\r\n"
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        http.raw(chunked + chunk * 100)  # 6 MiB: the connection ends before
+    assert http.get("/about")[0] == 200
+    with open(f"/proc/{http.served.process.pid}/status", encoding="ascii") as f:
+        rss = next(int(line.split()[1]) for line in f if line.startswith("VmHWM"))
+    assert rss < 200_000, rss
+
+
+def test_page_goes_on_beside_a_thousand_idle_connections(http):
+    idle = []
+    try:
+        for i in range(1000):
+            s = socket.create_connection(("127.0.0.1", http.served.port), timeout=30)
+            if i % 2:
+                s.sendall(b"GET / HTTP/1.1\r\nHo")  # and the rest never comes
+            idle.append(s)
+        # The daemon knows nothing of them.
+        with http.served.client() as client:
+            assert client.call("daemon.info")
+        assert wait_until(lambda: answers(http), "an answer beside them") == 200
+    finally:
+        for s in idle:
+            s.close()
+
+
+def answers(http):
+    with contextlib.suppress(OSError, IndexError):
+        return http.get("/about")[0]
+    return None
+
+
+def stream(http, query):
+    """The events of a stream, one by one: (event, data)."""
+    s = socket.create_connection(("127.0.0.1", http.served.port), timeout=60)
+    s.sendall((f"GET /events?{query} HTTP/1.1\r\nHost: 127.0.0.1:{http.served.port}\r\nCookie: {http.cookie}\r\n\r\n").encode())
+    f = s.makefile("rb")
+    assert f.readline().split()[1] == b"200"
+    event = None
+    for line in f:
+        if line.startswith(b"event: "):
+            event = line[7:].strip().decode()
+        elif line.startswith(b"data: "):
+            yield event, json.loads(line[6:])
+
+
+def test_stream_tells_what_changes_and_that_the_daemon_is_away(http):
+    with http.served.client() as client:
+        sweep = client.submit(SPEC)
+        events = stream(http, f"sweeps={sweep}&list=1")
+        first = [next(events), next(events)]
+        assert {e for e, _ in first} == {"sweep", "sweeps"}
+        run_trials(client, sweep, 1)
+        changed = next(data["result"] for event, data in events if event == "sweep")
+        assert [t["trial"] for t in changed["trials"]] == [1]
+    http.served.daemon.kill9()
+    assert next(event for event, _ in events if event in ("away", "back")) == "away"
+    assert http.post("/call/sweep.list")[0] in (502, 503)
+    http.served.daemon.start()
+    assert next(event for event, _ in events if event in ("away", "back")) == "back"
+    wait_until(lambda: http.post("/call/sweep.list")[0] == 200, "an answer")
+
+
+def test_too_many_streams_are_refused_and_room_comes_back(http):
+    held = []
+    try:
+        while len(held) < 40:
+            s = socket.create_connection(("127.0.0.1", http.served.port), timeout=30)
+            s.sendall(f"GET /events?list=1 HTTP/1.1\r\nHost: 127.0.0.1:{http.served.port}\r\nCookie: {http.cookie}\r\n\r\n".encode())
+            status = s.makefile("rb").readline().split()[1]
+            if status != b"200":
+                assert status == b"503"
+                s.close()
+                break
+            held.append(s)
+        assert len(held) == 32
+    finally:
+        for s in held:
+            s.close()
+
+    def again():
+        with socket.create_connection(("127.0.0.1", http.served.port), timeout=30) as s:
+            s.sendall(f"GET /events?list=1 HTTP/1.1\r\nHost: 127.0.0.1:{http.served.port}\r\nCookie: {http.cookie}\r\n\r\n".encode())
+            return s.makefile("rb").readline().split()[1] == b"200"
+    wait_until(again, "room for a stream")
+
+
+def test_plot_and_checkpoint_are_sent_as_files(http, served):
+    with served.client() as client:
+        sweep = client.submit(SPEC)
+        run_trials(client, sweep, 3)
+    status, headers, body = http.get(f"/sweep/{sweep}/plot/history.svg")
+    assert status == 200 and headers["content-type"] == "image/svg+xml" and b"<style" not in body and b"data-trial" in body
+    assert b"<style" in http.get(f"/sweep/{sweep}/plot/history.svg?whole=1")[2]
+    assert http.get(f"/sweep/{sweep}/plot/history.csv")[2].startswith(b"panel,series,x,y")
+    status, _, body = http.get(f"/sweep/{sweep}/plot/nothing.svg")
+    assert status == 200 and b"no plot is called" in body
+    assert b"has no checkpoint" in http.get(f"/sweep/{sweep}/trial/1/checkpoint")[2]
+    assert http.get("/app.js", If_None_Match=http.get("/app.js")[1]["etag"])[0] == 304
+
+
+def test_it_ends_by_a_signal_with_streams_open(http):
+    events = stream(http, "list=1")
+    next(events)
+    os.kill(http.served.process.pid, signal.SIGTERM)
+    assert http.served.process.wait(20) == 0
+    assert not list(events)

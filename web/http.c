@@ -1,0 +1,259 @@
+#include "web/http.h"
+#include "base/memory.h"
+#include "proto/json.h"
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#define TIMEOUT_S 10U
+#define MEMORY    ((size_t)32 * 1024)
+#define OTHERS    64U /* files of this process that are no connection of a browser */
+
+/* Nothing but what this process serves, no script or style inside the page, no form, no frame: a
+ * name or a log line that became markup would do nothing. */
+#define POLICY                                                                                     \
+	"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "            \
+	"img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+/* --- answers --- */
+
+enum MHD_Result sw_http_send(struct sw_request *r, unsigned status, struct MHD_Response *response)
+{
+	static const char *const headers[][2] = {
+		{"Content-Security-Policy", POLICY},
+		{"X-Content-Type-Options", "nosniff"},
+		{"Referrer-Policy", "no-referrer"},
+		{"Cross-Origin-Opener-Policy", "same-origin"},
+		{"Cross-Origin-Resource-Policy", "same-origin"},
+	};
+
+	if (response == NULL)
+		return MHD_NO; /* no memory: the connection ends */
+	for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+		(void)MHD_add_response_header(response, headers[i][0], headers[i][1]);
+	const enum MHD_Result rc = MHD_queue_response(r->conn, status, response);
+	MHD_destroy_response(response);
+	return rc;
+}
+
+enum MHD_Result sw_http_reply(struct sw_request *r, unsigned status, const char *type,
+			      const char *bytes, size_t len, const char *more, const char *value)
+{
+	const size_t n = len == SIZE_MAX ? strlen(bytes) : len;
+	struct MHD_Response *response =
+		MHD_create_response_from_buffer(n, (void *)bytes, MHD_RESPMEM_MUST_COPY);
+
+	if (response != NULL) {
+		(void)MHD_add_response_header(response, "Content-Type", type);
+		if (more != NULL)
+			(void)MHD_add_response_header(response, more, value);
+		/* What the daemon says is true now alone. */
+		if (more == NULL || strcmp(more, "ETag") != 0)
+			(void)MHD_add_response_header(response, "Cache-Control", "no-store");
+		else
+			(void)MHD_add_response_header(response, "Cache-Control", "no-cache");
+	}
+	return sw_http_send(r, status, response);
+}
+
+enum MHD_Result sw_http_refuse(struct sw_request *r, unsigned status, const char *message)
+{
+	enum MHD_Result rc = MHD_NO;
+	struct sw_buf b;
+	struct sw_jw w;
+
+	sw_buf_init(&b, 8192);
+	sw_jw_init_obj(&w, &b);
+	sw_jw_kobj(&w, "error");
+	sw_jw_kstr(&w, "message", message);
+	sw_jw_obj_end(&w);
+	sw_jw_obj_end(&w);
+	if (b.failed == SW_OK)
+		rc = sw_http_reply(r, status, "application/json", b.data, b.len, NULL, NULL);
+	sw_buf_fini(&b);
+	return rc;
+}
+
+/* --- asking the daemon --- */
+
+static void call_done(struct sw_link_call *call)
+{
+	struct sw_request *r =
+		(struct sw_request *)(void *)((char *)call - offsetof(struct sw_request, call));
+
+	MHD_resume_connection(r->conn);
+}
+
+enum MHD_Result sw_http_ask(struct sw_request *r, struct sw_link *link, const char *method,
+			    char *params, bool changes,
+			    enum MHD_Result (*respond)(struct sw_request *r))
+{
+	r->call = (struct sw_link_call){
+		.method = method, .params = params, .changes = changes, .done = call_done};
+	r->respond = respond;
+	r->asked = true;
+	/* Before the call is queued: its answer may come before this function ends. */
+	MHD_suspend_connection(r->conn);
+	if (sw_link_ask(link, &r->call))
+		return MHD_YES;
+	(void)sw_err_set(&r->call.err, SW_BUSY, "too many questions wait for the daemon");
+	r->call.rc = SW_BUSY;
+	MHD_resume_connection(r->conn);
+	return MHD_YES;
+}
+
+static enum MHD_Result respond(struct sw_request *r)
+{
+	const sw_status rc = r->call.rc;
+
+	if (rc == SW_OK || (rc == SW_INVALID && r->call.reply.line != NULL))
+		return r->respond(r);
+	return sw_http_refuse(r, rc == SW_BUSY ? 503 : 502, r->call.err.msg);
+}
+
+/* --- requests --- */
+
+static const char *header(const struct sw_request *r, const char *name)
+{
+	return MHD_lookup_connection_value(r->conn, MHD_HEADER_KIND, name);
+}
+
+const char *sw_http_query(const struct sw_request *r, const char *name)
+{
+	return MHD_lookup_connection_value(r->conn, MHD_GET_ARGUMENT_KIND, name);
+}
+
+/* The URL that was printed: the token becomes a cookie, and leaves the address. */
+static enum MHD_Result open_session(struct sw_request *r)
+{
+	const struct sw_web_session *s = &r->http->session;
+	struct MHD_Response *response =
+		MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+	char cookie[160];
+
+	(void)snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict", s->name,
+		       s->cookie);
+	if (response != NULL) {
+		(void)MHD_add_response_header(response, "Set-Cookie", cookie);
+		(void)MHD_add_response_header(response, "Location", r->path);
+		(void)MHD_add_response_header(response, "Cache-Control", "no-store");
+	}
+	return sw_http_send(r, 303, response);
+}
+
+/* The first look at a request: answers one that is not the session's. */
+static enum MHD_Result check(struct sw_request *r)
+{
+	const struct sw_web_session *s = &r->http->session;
+	const char *origin = header(r, "Origin"), *length = header(r, "Content-Length");
+	const bool get = strcmp(r->method, "GET") == 0;
+
+	if (!sw_web_session_is_host(s, header(r, "Host")))
+		return sw_http_refuse(r, 403, "this is no address of the page");
+	if (!get && strcmp(r->method, "POST") != 0)
+		return sw_http_refuse(r, 405, "the page knows GET and POST");
+	if (origin != NULL ? !sw_web_session_is_origin(s, origin) : !get)
+		return sw_http_refuse(r, 403, "another page asks");
+	if (get && sw_web_session_is_secret(s->token, sw_http_query(r, "token")))
+		return open_session(r);
+	if (!sw_web_session_is_secret(
+		    s->cookie, MHD_lookup_connection_value(r->conn, MHD_COOKIE_KIND, s->name)))
+		return sw_http_refuse(r, 403,
+				      "open the address that `sweep web` printed: it ends in "
+				      "?token=... and is good until that program ends");
+	if (length != NULL && strtoull(length, NULL, 10) > SW_HTTP_BODY)
+		return sw_http_refuse(r, 413, "that is longer than any request of the page");
+	return MHD_YES; /* it goes on */
+}
+
+static enum MHD_Result handle(void *arg, struct MHD_Connection *conn, const char *url,
+			      const char *method, const char *version, const char *upload,
+			      size_t *upload_n, void **state)
+{
+	struct sw_request *r = *state;
+
+	(void)version;
+	if (r == NULL) { /* its headers have come: what it may not is said before its body comes */
+		r = sw_calloc(1, sizeof *r);
+		if (r == NULL)
+			return MHD_NO;
+		r->http = arg;
+		r->conn = conn;
+		r->path = url;
+		r->method = method;
+		sw_buf_init(&r->body, SW_HTTP_BODY);
+		*state = r;
+		return check(r);
+	}
+	r->path = url;
+	r->method = method;
+	if (*upload_n > 0) {
+		(void)sw_buf_add(&r->body, upload, *upload_n);
+		*upload_n = 0;
+		/* One that said no length: nothing can be answered while it comes. */
+		return r->body.failed == SW_OK ? MHD_YES : MHD_NO;
+	}
+	return r->asked ? respond(r) : r->http->route(r, r->http->arg);
+}
+
+static void completed(void *arg, struct MHD_Connection *conn, void **state,
+		      enum MHD_RequestTerminationCode why)
+{
+	struct sw_request *r = *state;
+
+	(void)arg;
+	(void)conn;
+	(void)why;
+	if (r == NULL)
+		return;
+	sw_client_reply_fini(&r->call.reply);
+	free(r->call.params);
+	sw_buf_fini(&r->body);
+	free(r);
+	*state = NULL;
+}
+
+/* How many connections there may be; the process's own limit is raised as far as it goes. */
+static unsigned connections(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return OTHERS;
+	if (files.rlim_cur < SW_HTTP_CONNECTIONS + OTHERS) {
+		files.rlim_cur = files.rlim_max < SW_HTTP_CONNECTIONS + OTHERS
+					 ? files.rlim_max
+					 : SW_HTTP_CONNECTIONS + OTHERS;
+		(void)setrlimit(RLIMIT_NOFILE, &files);
+	}
+	if (files.rlim_cur >= SW_HTTP_CONNECTIONS + OTHERS)
+		return SW_HTTP_CONNECTIONS;
+	return files.rlim_cur > 2 * OTHERS ? (unsigned)files.rlim_cur - OTHERS : OTHERS;
+}
+
+sw_status sw_http_start(struct sw_http *h, unsigned port, struct sw_err *err)
+{
+	const struct sockaddr_in at = {.sin_family = AF_INET,
+				       .sin_port = htons((uint16_t)port),
+				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+	errno = 0;
+	h->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, (uint16_t)port, NULL,
+		NULL, handle, h, MHD_OPTION_SOCK_ADDR, (const struct sockaddr *)&at,
+		MHD_OPTION_CONNECTION_LIMIT, connections(), MHD_OPTION_CONNECTION_TIMEOUT,
+		TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY, MHD_OPTION_STRICT_FOR_CLIENT,
+		1, MHD_OPTION_NOTIFY_COMPLETED, completed, h, MHD_OPTION_END);
+	const union MHD_DaemonInfo *bound =
+		h->daemon != NULL ? MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_BIND_PORT)
+				  : NULL;
+	if (bound == NULL)
+		return sw_err_set(err, SW_IO, "cannot listen on 127.0.0.1:%u: %s", port,
+				  errno != 0 ? strerror(errno) : "no reason was given");
+	sw_web_session_listen(&h->session, bound->port);
+	return SW_OK;
+}

@@ -1,0 +1,109 @@
+/*
+ * web/main.c — `sweep-web`, which `sweep web` becomes: serves the page until a signal comes.
+ *
+ *   sweep-web --socket PATH | --host HOST  PORT [read-only] [open]
+ *
+ * The verb (cli/verb_web.c) has read the options, and has found the daemon.
+ */
+#include "web/files.h"
+#include "web/routes.h"
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int fail(const char *line)
+{
+	(void)fprintf(stderr, "sweep: web: %s\n", line);
+	return 1;
+}
+
+/* The browser of the desktop, where there is one: nobody's child, so that nobody waits for it, and
+ * without this terminal. */
+static void open_browser(const char *url)
+{
+	const pid_t child = fork();
+
+	if (child > 0)
+		(void)waitpid(child, NULL, 0);
+	if (child != 0)
+		return;
+	(void)setsid();
+	if (fork() == 0)
+		(void)execlp("xdg-open", "xdg-open", url, (char *)NULL);
+	_exit(0);
+}
+
+static sw_status start(struct sw_web *web, const char *socket, unsigned port, struct sw_err *err)
+{
+	const bool far = web->host != NULL;
+	sw_status rc;
+
+	web->quick = (struct sw_link){.socket = socket,
+				      .host = web->host,
+				      .tick = sw_events_tick,
+				      .arg = &web->events,
+				      .tick_ms = SW_EVENTS_MS};
+	web->slow = (struct sw_link){.socket = socket};
+	web->calls = &web->quick;
+	web->plots = far ? &web->quick : &web->slow;
+	web->http.route = sw_web_route;
+	web->http.arg = web;
+	if (!sw_web_session_make(&web->http.session))
+		return sw_err_set(err, SW_IO, "the kernel gives no random bytes");
+	sw_web_files_init();
+	sw_events_init(&web->events);
+	if (far) {
+		/* Now, while somebody is there to type a password. */
+		struct sw_client *client;
+		rc = sw_client_dial(&client, web->host, false, err);
+		if (rc != SW_OK)
+			return rc;
+		web->quick.quiet = true;
+		rc = sw_link_start(&web->quick, client, err);
+	} else {
+		rc = sw_link_start(&web->quick, NULL, err);
+		if (rc == SW_OK)
+			rc = sw_link_start(&web->slow, NULL, err);
+	}
+	return rc == SW_OK ? sw_http_start(&web->http, port, err) : rc;
+}
+
+int main(int argc, char **argv)
+{
+	static struct sw_web web;
+	struct sw_err err = SW_ERR_INIT;
+	bool browser = false;
+	char url[128];
+	sigset_t ends;
+	int sig;
+
+	if (argc < 4)
+		return fail("this is started by `sweep web`");
+	if (strcmp(argv[1], "--host") == 0)
+		web.host = argv[2];
+	for (int i = 4; i < argc; i++) {
+		web.read_only |= strcmp(argv[i], "read-only") == 0;
+		browser |= strcmp(argv[i], "open") == 0;
+	}
+	/* Before the threads, which inherit it: the signals are waited for here. */
+	(void)sigemptyset(&ends);
+	(void)sigaddset(&ends, SIGINT);
+	(void)sigaddset(&ends, SIGTERM);
+	(void)sigaddset(&ends, SIGHUP);
+	(void)pthread_sigmask(SIG_BLOCK, &ends, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (start(&web, argv[2], (unsigned)strtoul(argv[3], NULL, 10), &err) != SW_OK)
+		return fail(err.msg);
+	(void)snprintf(url, sizeof url, "http://127.0.0.1:%u/?token=%s", web.http.session.port,
+		       web.http.session.token);
+	(void)printf("%s\n", url);
+	(void)fflush(stdout);
+	if (browser)
+		open_browser(url);
+	(void)sigwait(&ends, &sig);
+	/* It holds nothing that an end could lose; libmicrohttpd would wait for its streams. */
+	_exit(0);
+}

@@ -1,0 +1,90 @@
+// What the page asks of the daemon, and what it hears from it.
+
+export class Refused extends Error {
+  constructor(error, status) {
+    super(error.message || `HTTP ${status}`);
+    this.faults = error.faults || [];
+    this.status = status;
+  }
+}
+
+async function answer(response) {
+  let body = {};
+  try {
+    body = await response.json();
+  } catch { /* not JSON: its status says enough */
+  }
+  if (!response.ok || body.error) throw new Refused(body.error || {}, response.status);
+  return body;
+}
+
+const gone = () => {
+  throw new Refused(
+    {message: "`sweep web` has ended: start it again, and open the address that it prints"}, 0);
+};
+
+export async function get(path) { return answer(await fetch(path).catch(gone)); }
+
+export async function call(method, params) {
+  const body = await answer(
+    await fetch(`/call/${method}`, {method: "POST", body: JSON.stringify(params || {})})
+      .catch(gone));
+  return body.result;
+}
+
+export async function sendSpec(what, text) {
+  return (await answer(await fetch(`/spec/${what}`, {method: "POST", body: text}).catch(gone)))
+    .result;
+}
+
+// A drawing as an element of this page.
+export async function drawing(path, signal) {
+  const response = await fetch(path, {signal});
+  if (!response.ok) await answer(response);
+  const parsed =
+    new DOMParser().parseFromString(await response.text(), "image/svg+xml").documentElement;
+  if (parsed.nodeName !== "svg") throw new Refused({message: "the drawing could not be read"}, 0);
+  return document.importNode(parsed, true);
+}
+
+// Events of `sweeps` (numbers) and, with list, of the list of all. While the page is not seen there
+// is no stream: a snapshot comes first when it is seen again. Returns what ends it.
+export function live({sweeps = [], list = false}, on) {
+  let source = null;
+  const line = document.getElementById("link");
+  const away = (text) => {
+    line.textContent = text;
+  };
+  function open() {
+    if (source || document.hidden) return;
+    source = new EventSource(`/events?sweeps=${sweeps.join(",")}${list ? "&list=1" : ""}`);
+    source.onopen = () => away("");
+    source.onerror = () => {
+      away("The connection to `sweep web` is lost; trying again.");
+      if (source && source.readyState === EventSource.CLOSED) {
+        close();
+        setTimeout(open, 2000);
+      }
+    };
+    source.addEventListener("away", () => away("The daemon is away; what you see is from before."));
+    source.addEventListener("back", () => {
+      away("");
+      on.back?.();
+    });
+    source.addEventListener("sweep", (e) => on.sweep?.(JSON.parse(e.data).result));
+    source.addEventListener("refused", (e) => on.refused?.(JSON.parse(e.data).error.message));
+    source.addEventListener("sweeps", (e) => on.sweeps?.(JSON.parse(e.data)));
+  }
+  function close() {
+    source?.close();
+    source = null;
+  }
+  const seen = () => (document.hidden ? close() : open());
+  document.addEventListener("visibilitychange", seen);
+  open();
+  return () => {
+    document.removeEventListener("visibilitychange", seen);
+    close();
+    away("");
+  };
+}

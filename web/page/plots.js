@@ -1,0 +1,167 @@
+// Drawings that the server makes: asked for when they are seen and their sweep has changed, at most
+// once a second each, never while the last one is still on its way.
+import {call, drawing} from "/daemon.js";
+import {h, show, table} from "/dom.js";
+import {go, query, setQuery} from "/route.js";
+
+export const kinds = [
+  ["history", "Did it converge?"],
+  ["curves", "Was pruning right?"],
+  ["parallel", "What have the good ones in common?"],
+  ["slice", "Where are the good values?"],
+  ["contour", "Do two parameters depend on each other?"],
+  ["importance", "Which parameter matters?"],
+  ["pareto", "What does one metric cost in the other?"],
+  ["edf", "How many trials are that good?"],
+  ["timeline", "Was a slot idle?"],
+  ["expected", "Does the sampler's model know?"],
+  ["saved", "What did pruning save?"],
+];
+
+// One figure. address(): what stands behind the kind in the URL. Returns {element, change, end}.
+export function plot(sweep, kind, question, address) {
+  const place = h("div", {class: "drawing", "aria-busy": "true"});
+  const line = h("p", {class: "faint"});
+  const numbers = h("div");
+  let dirty = true, seen = false, busy = false, last = 0, timer = 0, ended = false, abort = null;
+
+  async function fetchIt() {
+    timer = 0;
+    if (ended || busy || !dirty || !seen || document.hidden) return;
+    const wait = last + 1000 - Date.now();
+    if (wait > 0) {
+      timer = setTimeout(fetchIt, wait);
+      return;
+    }
+    busy = true;
+    dirty = false;
+    last = Date.now();
+    abort = new AbortController();
+    try {
+      const svg = await drawing(`/sweep/${sweep}/plot/${kind}.svg${address()}`, abort.signal);
+      svg.removeAttribute("width");
+      svg.removeAttribute("height");
+      if (!ended) {
+        show(place, svg);
+        line.textContent = "";
+        prepare(svg);
+      }
+    } catch (e) {
+      if (ended) return;
+      show(place);
+      line.textContent = e.message;
+    } finally {
+      busy = false;
+      place.setAttribute("aria-busy", "false");
+    }
+    if (dirty) fetchIt();
+  }
+
+  // A drag over an axis of the parallel plot chooses what lies there.
+  function prepare(svg) {
+    for (const axis of svg.querySelectorAll("[data-axis]")) {
+      axis.addEventListener("pointerdown", (down) => {
+        const box = axis.getBoundingClientRect(),
+              unit = (y) => 1 - (Math.min(Math.max(y, box.top), box.bottom) - box.top) / box.height;
+        down.preventDefault();
+        axis.setPointerCapture(down.pointerId);
+        axis.addEventListener("pointerup", (up) => {
+          if (Math.abs(up.clientY - down.clientY) > 4)
+            brush(axis.dataset, [unit(down.clientY), unit(up.clientY)].sort((a, b) => a - b));
+        }, {once: true});
+      });
+    }
+  }
+
+  place.addEventListener("click", (e) => {
+    const mark = e.target.closest("[data-trial]");
+    if (mark) go(`/sweep/${sweep}/trial/${mark.dataset.trial}`);
+  });
+
+  async function showNumbers() {
+    if (numbers.firstChild) {
+      show(numbers);
+      return;
+    }
+    const q = new URLSearchParams(address()), params = {sweep, plot: kind};
+    for (const key of ["state", "filter"])
+      if (q.get(key)) params[key] = q.get(key);
+    if (q.get("params")) params.params = q.get("params").split(",");
+    if (q.get("with")) params.with = q.get("with").split(",").map(Number);
+    try {
+      const p = await call("sweep.plot", params);
+      const rows = p.panels.flatMap(
+        (panel) => panel.series.flatMap(
+          (s) => s.x.map(
+            (x, i) => [s.name || panel.y.label || "", named(panel.x, x), named(panel.y, s.y[i]),
+              s.trial?.[i] ? h("a", {href: `/sweep/${sweep}/trial/${s.trial[i]}`}, s.trial[i]) : "",
+              s.text?.[i] || ""])));
+      show(numbers,
+        table(`The numbers of ${kind}`,
+          ["series", p.panels[0]?.x.label || "x", p.panels[0]?.y.label || "y", "trial", ""],
+          rows.slice(0, 500)),
+        rows.length > 500 &&
+          h("p", {class: "faint"}, `The first 500 of ${rows.length}; CSV has all.`));
+    } catch (e) { line.textContent = e.message; }
+  }
+
+  const file = (format) => h("a", {
+    download: `${kind}-${sweep}.${format}`,
+    href: `/sweep/${sweep}/plot/${kind}.${format}`,
+    onclick: (e) => {
+      e.currentTarget.setAttribute("href",
+        `/sweep/${sweep}/plot/${kind}.${format}${address() ? address() + "&" : "?"}whole=1`);
+    }
+  },
+    format.toUpperCase());
+  const element = h("figure", {},
+    h("figcaption", {}, h("h2", {}, kind), " ", h("span", {class: "faint"}, question),
+      h("span", {class: "files"},
+        h("button", {type: "button", onclick: showNumbers, "aria-label": `Numbers of ${kind}`},
+          "Numbers"),
+        " ", file("csv"), " ", file("svg"))),
+    place, line, numbers);
+  const look = new IntersectionObserver((entries) => {
+    seen = entries[entries.length - 1].isIntersecting;
+    fetchIt();
+  }, {rootMargin: "100px"});
+  look.observe(element);
+  document.addEventListener("visibilitychange", fetchIt);
+  return {
+    element,
+    change() {
+      dirty = true;
+      if (!timer) fetchIt();
+    },
+    end() {
+      ended = true;
+      clearTimeout(timer);
+      abort?.abort();
+      look.disconnect();
+      document.removeEventListener("visibilitychange", fetchIt);
+    },
+  };
+}
+
+const named = (axis, v) => (axis.names && Number.isInteger(v) ? axis.names[v] :
+    axis.scale === "time"                                     ? new Date(v).toISOString() :
+                                                                v ?? "");
+
+// at: the lower and the upper end, 0 to 1 of the axis. A filter in the words of `sweep trials`.
+function brush({axis, scale, min, max, names}, at) {
+  const name = /^[\w./-]+$/.test(axis) ? axis : JSON.stringify(axis), low = Number(min),
+        high = Number(max);
+  const value = (u) =>
+    Number((scale === "log" ? low * (high / low) ** u : low + (high - low) * u).toPrecision(4));
+  let clause = `${name} >= ${value(at[0])} and ${name} <= ${value(at[1])}`;
+  if (scale === "category") {
+    const all = names.split("\n"), place = (i) => (i - low) / (high - low || 1);
+    clause = `${name} in (${
+      all.filter((_, i) => place(i) >= at[0] && place(i) <= at[1])
+        .map((n) => JSON.stringify(n))
+        .join(", ")})`;
+  }
+  const before = query().get("filter");
+  setQuery({filter: before ? `${before} and ${clause}` : clause}, true);
+  dispatchEvent(new Event("filter"));
+}

@@ -1,0 +1,202 @@
+// The trials of a sweep: as many rows as fit are in the page, and the server's order says which.
+import {call} from "/daemon.js";
+import {calm, h, number, seconds, show, state} from "/dom.js";
+import {go, query, setQuery} from "/route.js";
+
+const ROW = 28;  // pixels, as page.css has it
+const PAGE = 100;
+
+const plain = [
+  ["trial", (t) => t.trial],
+  ["state", (t) => state(t.state, t.cause)],
+  ["value", (t) => number(t.best?.value ?? t.value)],
+  ["step", (t) => t.step || ""],
+  ["seconds", (t) => seconds(t.seconds)],
+  ["cause", (t) => t.cause || ""],
+  ["parent", (t) => t.parent ?? ""],
+];
+
+// "opt.wd" of {"opt": {"wd": 0}}
+export const parameter = (params, name) => {
+  if (params == null) return undefined;
+  if (name in params) return params[name];
+  return name.split(".").reduce((at, key) => (at == null ? undefined : at[key]), params);
+};
+
+export function trialTable(sweep) {
+  let columns = [], names = [], total = 0, ended = false, cursor = 0, first = -1;
+  const pages = new Map(), asked = new Set();
+  const head = h("tr"), body = h("div", {class: "rows"}), space = h("div", {class: "space"});
+  const scroll = h("div", {class: "scroll", tabindex: "0", role: "grid", "aria-label": "Trials"},
+    h("div", {class: "grid-head", role: "row"}), space);
+  const line = h("p", {class: "faint", role: "status"});
+  const filter = h("input", {
+    type: "search",
+    class: "filter",
+    "aria-label": "Filter trials",
+    placeholder: "lr < 0.01 and state = COMPLETED",
+    value: query().get("filter") || ""
+  });
+  const choice = h("details", {class: "columns"});
+  space.append(body);
+
+  const sort = () => query().get("sort") || "trial";
+  const ask = () => ({
+    sweep,
+    limit: PAGE,
+    sort: sort(),
+    ...(query().get("filter") ? {filter: query().get("filter")} : {})
+  });
+
+  function header() {
+    const [key, down] = sort().startsWith("-") ? [sort().slice(1), true] : [sort(), false];
+    show(scroll.firstChild,
+      columns.map(([name]) => h("button", {
+        type: "button",
+        role: "columnheader",
+        "aria-sort": name === key ? (down ? "descending" : "ascending") : "none",
+        onclick: () => {
+          setQuery({sort: name === key && !down ? "-" + name : name});
+          restart();
+        },
+      },
+                    name, name === key ? (down ? " ▾" : " ▴") : "")));
+    scroll.style.setProperty("--columns", columns.length);
+  }
+
+  function choose() {
+    const all = [...plain.map(([n]) => n), ...names], shown = new Set(columns.map(([n]) => n));
+    show(choice, h("summary", {}, "Columns"),
+      all.map((name) => h("label", {}, h("input", {
+        type: "checkbox",
+        checked: shown.has(name),
+        onchange: () => {
+          const on = new Set(columns.map(([n]) => n));
+          on.has(name) ? on.delete(name) : on.add(name);
+          setQuery({columns: all.filter((n) => on.has(n)).join(",")});
+          setColumns();
+        }
+      }),
+                " ", name)));
+  }
+
+  function setColumns() {
+    const own = names.map((n) => [n, (t) => number(parameter(t.params, n))]);
+    const all = [...plain, ...own], wanted = query().get("columns")?.split(",");
+    columns = wanted ? all.filter(([n]) => wanted.includes(n)) :
+                       [...plain.slice(0, 3), ...own.slice(0, 8), ...plain.slice(3, 6)];
+    header();
+    choose();
+    draw();
+  }
+
+  async function load(page) {
+    if (asked.has(page)) return;
+    asked.add(page);
+    try {
+      const answer = await call("trial.list", {...ask(), skip: page * PAGE});
+      if (ended) return;
+      pages.set(page, answer.trials);
+      total = answer.total;
+      line.textContent = `${total} trials`;
+      filter.setCustomValidity("");
+    } catch (e) {
+      line.textContent = e.message;
+      filter.setCustomValidity(e.message);
+    }
+    asked.delete(page);
+    draw();
+  }
+
+  function draw() {
+    if (!columns.length) return;
+    const from = Math.max(0, Math.floor(scroll.scrollTop / ROW) - 5),
+          to = Math.min(total, from + Math.ceil(scroll.clientHeight / ROW) + 10);
+    space.style.setProperty("height", `${total * ROW}px`);
+    body.style.setProperty("transform", `translateY(${from * ROW}px)`);
+    const rows = [];
+    for (let i = from; i < to; i++) {
+      const page = Math.floor(i / PAGE), t = pages.get(page)?.[i % PAGE];
+      if (!pages.has(page)) load(page);
+      rows.push(h("div", {
+        class: i === cursor ? "row at" : "row",
+        role: "row",
+        "aria-rowindex": i + 1,
+        "data-trial": t?.trial ?? null
+      },
+        t ? columns.map(
+              ([name, cell]) => h("span", {role: "gridcell"},
+                name === "trial" ?
+                  h("a", {href: `/sweep/${sweep}/trial/${t.trial}`, tabindex: "-1"}, t.trial) :
+                  cell(t))) :
+            "…"));
+    }
+    show(body, rows);
+    first = from;
+  }
+
+  function restart() {
+    pages.clear();
+    cursor = 0;
+    scroll.scrollTop = 0;
+    header();
+    load(0);
+  }
+
+  // What is on the screen is asked for again; the rest when it is scrolled to.
+  const refresh = calm(1000, () => {
+    if (ended) return;
+    const page = Math.max(0, Math.floor(first / PAGE));
+    for (const k of [...pages.keys()])
+      if (k !== page && k !== page + 1) pages.delete(k);
+    load(page);
+    if (pages.has(page + 1)) load(page + 1);
+  });
+
+  scroll.addEventListener("scroll", () => requestAnimationFrame(draw));
+  scroll.addEventListener("click", (e) => {
+    const r = e.target.closest("[data-trial]");
+    if (r && !e.target.closest("a")) go(`/sweep/${sweep}/trial/${r.dataset.trial}`);
+  });
+  scroll.addEventListener("keydown", (e) => {
+    const step =
+      {ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15, Home: -total, End: total}[e.key];
+    if (e.target !== scroll) return;
+    if (step) {
+      e.preventDefault();
+      cursor = Math.min(Math.max(cursor + step, 0), total - 1);
+      const y = cursor * ROW;
+      if (y < scroll.scrollTop) scroll.scrollTop = y;
+      else if (y + 3 * ROW > scroll.scrollTop + scroll.clientHeight)
+        scroll.scrollTop = y + 3 * ROW - scroll.clientHeight;
+      draw();
+    } else if (e.key === "Enter") {
+      const t = pages.get(Math.floor(cursor / PAGE))?.[cursor % PAGE];
+      if (t) go(`/sweep/${sweep}/trial/${t.trial}`);
+    }
+  });
+  filter.addEventListener("change", () => {
+    setQuery({filter: filter.value.trim()}, true);
+    dispatchEvent(new Event("filter"));
+  });
+  const filtered = () => {
+    filter.value = query().get("filter") || "";
+    restart();
+  };
+  addEventListener("filter", filtered);
+  return {
+    element: h("section", {}, h("div", {class: "bar"}, filter, choice, line), scroll),
+    names(list) {
+      if (list.join() !== names.join() || !columns.length) {
+        names = list;
+        setColumns();
+        restart();
+      }
+    },
+    change: refresh,
+    end() {
+      ended = true;
+      removeEventListener("filter", filtered);
+    },
+  };
+}

@@ -1,0 +1,399 @@
+#include "web/routes.h"
+#include "base/memory.h"
+#include "cli/pass_env.h"
+#include "cli/spec_file.h"
+#include "plot/write.h"
+#include "proto/json.h"
+#include "web/files.h"
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The methods of the socket that the page calls, and no other: none of them is a worker's. */
+static const struct {
+	const char *name;
+	bool changes; /* refused with --read-only */
+	bool slow;
+} methods[] = {
+	{"daemon.info", false, false},  {"device.list", false, false},
+	{"sweep.list", false, true},    {"sweep.get", false, false},
+	{"sweep.best", false, true},    {"sweep.plot", false, true},
+	{"trial.list", false, true},    {"trial.get", false, false},
+	{"trial.reports", false, true}, {"trial.why", false, false},
+	{"trial.log", false, false},    {"trial.output", false, true},
+	{"sweep.pause", true, false},   {"sweep.resume", true, false},
+	{"sweep.cancel", true, false},  {"sweep.extend", true, false},
+	{"sweep.edit", true, false},    {"sweep.annotate", true, false},
+	{"sweep.delete", true, false},  {"trial.enqueue", true, false},
+	{"trial.retry", true, false},   {"trial.cancel", true, false},
+};
+
+static enum MHD_Result not_found(struct sw_request *r)
+{
+	return sw_http_refuse(r, 404, "the page has nothing there");
+}
+
+/* --- calls --- */
+
+/* A refusal of the daemon is an answer, as on the socket: its error stands in it. */
+static enum MHD_Result pass_on(struct sw_request *r)
+{
+	return sw_http_reply(r, 200, "application/json", r->call.reply.line, SIZE_MAX, NULL, NULL);
+}
+
+static enum MHD_Result call_method(struct sw_request *r, struct sw_web *web, const char *name)
+{
+	struct sw_err err = SW_ERR_INIT;
+	size_t i = 0;
+
+	while (i < sizeof methods / sizeof *methods && strcmp(methods[i].name, name) != 0)
+		i++;
+	if (i == sizeof methods / sizeof *methods)
+		return sw_http_refuse(r, 404, "the page does not call that method");
+	if (methods[i].changes && web->read_only)
+		return sw_http_refuse(r, 403, "this page is read-only (sweep web --read-only)");
+	if (r->body.len == 0)
+		(void)sw_buf_adds(&r->body, "{}");
+	/* A line break would end the message; what is no object, or no JSON, is refused here. */
+	cJSON *tree = NULL;
+	if (r->body.failed != SW_OK ||
+	    sw_json_parse(&tree, r->body.data, r->body.len, &err) != SW_OK ||
+	    !cJSON_IsObject(tree)) {
+		cJSON_Delete(tree);
+		return sw_http_refuse(r, 400, err.code != SW_OK ? err.msg : "no JSON object");
+	}
+	char *params = cJSON_PrintUnformatted(tree);
+	cJSON_Delete(tree);
+	if (params == NULL)
+		return MHD_NO;
+	return sw_http_ask(r, methods[i].slow ? web->plots : web->calls, methods[i].name, params,
+			   methods[i].changes, pass_on);
+}
+
+/* --- plots --- */
+
+/* A drawing without its style sheet, which the page's own file has: its policy takes no style
+ * inside a document. */
+static enum MHD_Result draw(struct sw_request *r)
+{
+	const char *svg = sw_json_text(r->call.reply.result, "text", "");
+	const char *style = strstr(svg, "<style>"), *end = strstr(svg, "</style>\n");
+	enum MHD_Result rc;
+	struct sw_buf b;
+
+	if (r->call.rc != SW_OK)
+		return pass_on(r);
+	if (strstr(r->path, ".csv") != NULL)
+		return sw_http_reply(r, 200, "text/csv; charset=utf-8", svg, SIZE_MAX,
+				     "Content-Disposition", "attachment");
+	if (style == NULL || end == NULL || sw_http_query(r, "whole") != NULL)
+		return sw_http_reply(r, 200, "image/svg+xml", svg, SIZE_MAX, NULL, NULL);
+	sw_buf_init(&b, SW_CLIENT_MAX_LINE);
+	(void)sw_buf_add(&b, svg, (size_t)(style - svg));
+	(void)sw_buf_adds(&b, end + strlen("</style>\n"));
+	rc = b.failed != SW_OK ? MHD_NO
+			       : sw_http_reply(r, 200, "image/svg+xml", b.data, b.len, NULL, NULL);
+	sw_buf_fini(&b);
+	return rc;
+}
+
+/* The style sheet of all drawings. */
+static enum MHD_Result plot_style(struct sw_request *r)
+{
+	enum MHD_Result rc = MHD_NO;
+	struct sw_buf b;
+
+	sw_buf_init(&b, 65536);
+	sw_plot_svg_style(&b);
+	if (b.failed == SW_OK)
+		rc = sw_http_reply(r, 200, "text/css; charset=utf-8", b.data, b.len, NULL, NULL);
+	sw_buf_fini(&b);
+	return rc;
+}
+
+/* "a,b" as an array of texts, or of numbers. */
+static void write_list(struct sw_jw *w, const char *key, const char *list, bool numbers)
+{
+	char item[160];
+
+	if (list == NULL)
+		return;
+	sw_jw_karr(w, key);
+	while (*list != '\0') {
+		const size_t n = strcspn(list, ",");
+		(void)snprintf(item, sizeof item, "%.*s", (int)(n < 159 ? n : 159), list);
+		if (numbers)
+			sw_jw_int(w, strtoll(item, NULL, 10));
+		else
+			sw_jw_str(w, item);
+		list += n + (list[n] == ',');
+	}
+	sw_jw_arr_end(w);
+}
+
+static void write_text(const struct sw_request *r, struct sw_jw *w, const char *key)
+{
+	const char *value = sw_http_query(r, key);
+
+	if (value != NULL && value[0] != '\0')
+		sw_jw_kstr(w, key, value);
+}
+
+static enum MHD_Result plot(struct sw_request *r, struct sw_web *web, uint64_t sweep,
+			    const char *kind, const char *format)
+{
+	const char *n = sw_http_query(r, "n");
+	struct sw_buf b;
+	struct sw_jw w;
+
+	sw_buf_init(&b, 65536);
+	sw_jw_init_obj(&w, &b);
+	sw_jw_kint(&w, "sweep", (int64_t)sweep);
+	sw_jw_kstr(&w, "plot", kind);
+	sw_jw_kstr(&w, "format", format);
+	write_list(&w, "params", sw_http_query(r, "params"), false);
+	write_list(&w, "with", sw_http_query(r, "with"), true);
+	write_text(r, &w, "state");
+	write_text(r, &w, "filter");
+	if (n != NULL)
+		sw_jw_kint(&w, "n", strtoll(n, NULL, 10));
+	sw_jw_obj_end(&w);
+	char *params = b.failed == SW_OK ? sw_buf_take(&b, NULL) : NULL;
+	sw_buf_fini(&b);
+	if (params == NULL)
+		return MHD_NO;
+	return sw_http_ask(r, web->plots, "sweep.plot", params, false, draw);
+}
+
+/* --- a checkpoint --- */
+
+static enum MHD_Result send_file(struct sw_request *r)
+{
+	const char *path = sw_json_text(r->call.reply.result, "path", "");
+	const char *name = strrchr(path, '/');
+	char disposition[300];
+	struct stat st;
+
+	if (r->call.rc != SW_OK)
+		return pass_on(r);
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+		char line[sizeof r->call.err.msg];
+
+		if (fd >= 0)
+			(void)close(fd);
+		(void)snprintf(line, sizeof line,
+			       "%.200s: no file that can be sent; a program's is a folder", path);
+		return sw_http_refuse(r, 404, line);
+	}
+	struct MHD_Response *response = MHD_create_response_from_fd64((uint64_t)st.st_size, fd);
+	(void)snprintf(disposition, sizeof disposition, "attachment; filename=\"%.200s\"",
+		       name != NULL ? name + 1 : "checkpoint");
+	if (response == NULL) {
+		(void)close(fd);
+		return MHD_NO;
+	}
+	(void)MHD_add_response_header(response, "Content-Type", "application/octet-stream");
+	(void)MHD_add_response_header(response, "Content-Disposition", disposition);
+	return sw_http_send(r, 200, response);
+}
+
+static enum MHD_Result checkpoint(struct sw_request *r, struct sw_web *web, uint64_t sweep,
+				  uint64_t trial)
+{
+	char params[96];
+
+	if (web->host != NULL)
+		return sw_http_refuse(
+			r, 404,
+			"the file lies on the other machine: `sweep checkpoint` there "
+			"writes it, and scp fetches it");
+	(void)snprintf(params, sizeof params, "{\"sweep\":%" PRIu64 ",\"trial\":%" PRIu64 "}",
+		       sweep, trial);
+	return sw_http_ask(r, web->calls, "trial.checkpoint", sw_strdup(params), false, send_file);
+}
+
+/* --- a spec --- */
+
+/* The daemon's answer with the faults' places as they were written: [{place, message}]. */
+static enum MHD_Result judge_spec(struct sw_request *r)
+{
+	const cJSON *error = sw_json_get(r->call.reply.tree, "error");
+	const cJSON *data = sw_json_get(error, "data"), *fault = NULL;
+	struct sw_place_source source = {.text = r->body, .form = SW_PLACE_YAML};
+	enum MHD_Result rc = MHD_NO;
+	char place[256];
+	struct sw_buf b;
+	struct sw_jw w;
+
+	if (r->call.rc == SW_OK)
+		return pass_on(r);
+	sw_buf_init(&b, (size_t)1 << 20);
+	sw_jw_init_obj(&w, &b);
+	sw_jw_kobj(&w, "error");
+	sw_jw_kstr(&w, "message", sw_json_text(error, "message", "refused"));
+	sw_jw_karr(&w, "faults");
+	const cJSON *faults = sw_json_get(data, "faults");
+	for (fault = faults != NULL ? faults->child : data; fault != NULL;
+	     fault = faults != NULL ? fault->next : NULL) {
+		const char *ptr = sw_json_text(fault, "pointer", "");
+		if (strncmp(ptr, "/spec", 5) == 0)
+			ptr += 5;
+		sw_place_write(&source, ptr, place, sizeof place);
+		sw_jw_obj(&w);
+		sw_jw_kstr(&w, "place", place);
+		sw_jw_kstr(&w, "message",
+			   sw_json_text(faults != NULL ? fault : error, "message", ""));
+		sw_jw_obj_end(&w);
+	}
+	sw_jw_arr_end(&w);
+	sw_jw_obj_end(&w);
+	sw_jw_obj_end(&w);
+	if (b.failed == SW_OK)
+		rc = sw_http_reply(r, 200, "application/json", b.data, b.len, NULL, NULL);
+	sw_buf_fini(&b);
+	return rc;
+}
+
+static enum MHD_Result spec(struct sw_request *r, struct sw_web *web, bool submit)
+{
+	struct sw_cli cli = {.args = {.host = web->host}};
+	struct sw_err err = SW_ERR_INIT;
+	cJSON *tree = NULL;
+	struct sw_buf b;
+	struct sw_jw w;
+
+	if (submit && web->read_only)
+		return sw_http_refuse(r, 403, "this page is read-only (sweep web --read-only)");
+	if (sw_buf_adds(&r->body, "") != SW_OK) /* text for what follows, though it be empty */
+		return MHD_NO;
+	if (sw_spec_file_parse(&tree, &r->body, "-", "spec", web->host != NULL, &err) != SW_OK) {
+		cJSON_Delete(tree);
+		return sw_http_refuse(r, 200, err.msg);
+	}
+	sw_buf_init(&b, 2 * SW_HTTP_BODY);
+	sw_jw_init_obj(&w, &b);
+	sw_jw_key(&w, "spec");
+	sw_jw_cjson(&w, tree);
+	sw_pass_env_write(&cli, &w, tree);
+	sw_jw_obj_end(&w);
+	cJSON_Delete(tree);
+	char *params = b.failed == SW_OK ? sw_buf_take(&b, NULL) : NULL;
+	sw_buf_fini(&b);
+	if (params == NULL)
+		return MHD_NO;
+	return sw_http_ask(r, web->plots, submit ? "sweep.submit" : "sweep.validate", params,
+			   submit, judge_spec);
+}
+
+/* --- the page itself --- */
+
+static enum MHD_Result file(struct sw_request *r, const char *path)
+{
+	const struct sw_web_file *f = sw_web_file_find(path);
+	const char *had = MHD_lookup_connection_value(r->conn, MHD_HEADER_KIND, "If-None-Match");
+
+	if (f == NULL)
+		return not_found(r);
+	if (had != NULL && strcmp(had, f->etag) == 0)
+		return sw_http_reply(r, 304, f->type, "", 0, "ETag", f->etag);
+	struct MHD_Response *response =
+		MHD_create_response_from_buffer(f->len, (void *)f->bytes, MHD_RESPMEM_PERSISTENT);
+	if (response != NULL) {
+		(void)MHD_add_response_header(response, "Content-Type", f->type);
+		(void)MHD_add_response_header(response, "Content-Encoding", "gzip");
+		(void)MHD_add_response_header(response, "ETag", f->etag);
+		(void)MHD_add_response_header(response, "Cache-Control", "no-cache");
+	}
+	return sw_http_send(r, 200, response);
+}
+
+static enum MHD_Result about(struct sw_request *r, const struct sw_web *web)
+{
+	enum MHD_Result rc = MHD_NO;
+	struct sw_buf b;
+	struct sw_jw w;
+
+	sw_buf_init(&b, 4096);
+	sw_jw_init_obj(&w, &b);
+	sw_jw_kbool(&w, "read_only", web->read_only);
+	sw_jw_kstr(&w, "host", web->host);
+	sw_jw_obj_end(&w);
+	if (b.failed == SW_OK)
+		rc = sw_http_reply(r, 200, "application/json", b.data, b.len, NULL, NULL);
+	sw_buf_fini(&b);
+	return rc;
+}
+
+/* Moves over `before` and a number behind it. */
+static bool take_number(const char **path, const char *before, uint64_t *out)
+{
+	char *end;
+
+	if (strncmp(*path, before, strlen(before)) != 0)
+		return false;
+	*path += strlen(before);
+	if (**path < '1' || **path > '9')
+		return false;
+	*out = strtoull(*path, &end, 10);
+	*path = end;
+	return *out <= (uint64_t)SW_JSON_MAX_INT;
+}
+
+/* What lies below a sweep: the page's views of it, its plots, its trials. */
+static enum MHD_Result get_sweep(struct sw_request *r, struct sw_web *web)
+{
+	const char *path = r->path;
+	uint64_t sweep, trial;
+	char kind[24], format[4];
+	int end = 0;
+
+	if (!take_number(&path, "/sweep/", &sweep))
+		return not_found(r);
+	if (*path == '\0')
+		return file(r, "/index.html");
+	if (sscanf(path, "/plot/%23[a-z].%3[a-z]%n", kind, format, &end) == 2 &&
+	    path[end] == '\0' && (strcmp(format, "svg") == 0 || strcmp(format, "csv") == 0))
+		return plot(r, web, sweep, kind, format);
+	if (!take_number(&path, "/trial/", &trial))
+		return not_found(r);
+	if (*path == '\0')
+		return file(r, "/index.html");
+	return strcmp(path, "/checkpoint") == 0 ? checkpoint(r, web, sweep, trial) : not_found(r);
+}
+
+static enum MHD_Result get(struct sw_request *r, struct sw_web *web)
+{
+	static const char *const views[] = {"/", "/compare", "/new"};
+	const char *path = r->path;
+
+	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+		if (strcmp(path, views[i]) == 0)
+			return file(r, "/index.html");
+	if (strncmp(path, "/sweep/", 7) == 0)
+		return get_sweep(r, web);
+	if (strcmp(path, "/about") == 0)
+		return about(r, web);
+	if (strcmp(path, "/events") == 0)
+		return sw_events_open(&web->events, r);
+	return strcmp(path, "/plot.css") == 0 ? plot_style(r) : file(r, path);
+}
+
+enum MHD_Result sw_web_route(struct sw_request *r, void *arg)
+{
+	struct sw_web *web = arg;
+
+	if (strcmp(r->method, "GET") == 0)
+		return get(r, web);
+	if (strncmp(r->path, "/call/", 6) == 0)
+		return call_method(r, web, r->path + 6);
+	if (strcmp(r->path, "/spec/validate") == 0)
+		return spec(r, web, false);
+	if (strcmp(r->path, "/spec/submit") == 0)
+		return spec(r, web, true);
+	return not_found(r);
+}

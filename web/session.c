@@ -1,0 +1,65 @@
+#include "web/session.h"
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+/* base64url without padding (RFC 4648, section 5). */
+static bool draw(char out[SW_SESSION_SECRET + 1])
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+	uint8_t raw[SW_SESSION_SECRET];
+
+	if (getrandom(raw, sizeof raw, 0) != (ssize_t)sizeof raw)
+		return false;
+	for (int i = 0; i < SW_SESSION_SECRET; i++)
+		out[i] = digits[raw[i] % 64];
+	out[SW_SESSION_SECRET] = '\0';
+	return true;
+}
+
+bool sw_web_session_make(struct sw_web_session *s)
+{
+	return draw(s->token) && draw(s->cookie);
+}
+
+void sw_web_session_listen(struct sw_web_session *s, unsigned port)
+{
+	s->port = port;
+	(void)snprintf(s->name, sizeof s->name, "sweepd-%u", port);
+}
+
+static bool is_here(const struct sw_web_session *s, const char *place)
+{
+	static const char *const names[] = {"127.0.0.1", "localhost"};
+	char here[32];
+
+	for (int i = 0; i < 2; i++) {
+		(void)snprintf(here, sizeof here, "%s:%u", names[i], s->port);
+		if (strcmp(place, here) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool sw_web_session_is_host(const struct sw_web_session *s, const char *host)
+{
+	return host != NULL && is_here(s, host);
+}
+
+bool sw_web_session_is_origin(const struct sw_web_session *s, const char *origin)
+{
+	return origin != NULL && strncmp(origin, "http://", 7) == 0 && is_here(s, origin + 7);
+}
+
+bool sw_web_session_is_secret(const char *secret, const char *given)
+{
+	unsigned other = 0;
+
+	if (given == NULL || strlen(given) != SW_SESSION_SECRET)
+		return false;
+	for (int i = 0; i < SW_SESSION_SECRET; i++)
+		other |= (unsigned)(secret[i] ^ given[i]);
+	return other == 0;
+}

@@ -1,0 +1,32 @@
+/*
+ * web/session.h — whose the page is: who opened the URL that `sweep web` printed.
+ *
+ * The token of that URL is exchanged for a cookie at the first request, so that it stands in no
+ * address afterwards. Any user of the machine reaches the port; nobody else has either. Host and
+ * Origin are checked, too: a page from elsewhere whose name was bound to 127.0.0.1 (DNS rebinding)
+ * has another Host, and one that sends requests here has another Origin.
+ */
+#ifndef SW_WEB_SESSION_H
+#define SW_WEB_SESSION_H
+
+#include <stdbool.h>
+
+#define SW_SESSION_SECRET 43 /* bytes of text: 256 bits in base64url, and a NUL */
+
+struct sw_web_session {
+	char token[SW_SESSION_SECRET + 1], cookie[SW_SESSION_SECRET + 1];
+	char name[24]; /* of the cookie: cookies know no port, and there may be another page */
+	unsigned port;
+};
+
+/* Draws both secrets. False: the kernel gives no random bytes. */
+bool sw_web_session_make(struct sw_web_session *s);
+void sw_web_session_listen(struct sw_web_session *s, unsigned port);
+
+/* Each takes a header's value, or NULL where it is absent. */
+bool sw_web_session_is_host(const struct sw_web_session *s, const char *host);
+bool sw_web_session_is_origin(const struct sw_web_session *s, const char *origin);
+/* Compares in constant time. */
+bool sw_web_session_is_secret(const char *secret, const char *given);
+
+#endif
