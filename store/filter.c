@@ -124,7 +124,8 @@ static sw_status add_value(struct parser *p, enum kind kind, const char *text)
 /* The expression of a name, to out. Nothing of the text gets into SQL but as a bound value. */
 static sw_status put_name(struct parser *p, const char *name, struct sw_buf *out)
 {
-	for (size_t i = 0; sw_filter_columns[i] != NULL; i++)
+	/* In quotes it is the sweep's own, though a column has the same name. */
+	for (size_t i = 0; p->kind != QUOTED && sw_filter_columns[i] != NULL; i++)
 		if (strcmp(sw_filter_columns[i], name) == 0) {
 			(void)sw_buf_addf(out, "t.%s",
 					  strcmp(name, "value") == 0 ? "best_value" : name);
@@ -208,7 +209,11 @@ static sw_status take_clause(struct parser *p)
 	if (null)
 		(void)sw_buf_adds(b, strcmp(sign, "!=") == 0 ? " IS NOT NULL" : " IS NULL");
 	else if (*sign == '~')
-		(void)sw_buf_addf(b, " LIKE '%%' || ?%zu || '%%'", p->f->n_values);
+		/* The text's own % and _ stand for themselves. */
+		(void)sw_buf_addf(b,
+				  " LIKE '%%' || replace(replace(replace(?%zu, '!', '!!'), '%%',"
+				  " '!%%'), '_', '!_') || '%%' ESCAPE '!'",
+				  p->f->n_values);
 	else
 		/* Of texts any case counts: states are written in capitals. */
 		(void)sw_buf_addf(b, " %s ?%zu COLLATE NOCASE", sign, p->f->n_values);

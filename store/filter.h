@@ -4,7 +4,7 @@
  *   EXPR   CLAUSE, not CLAUSE, ( EXPR ), EXPR and EXPR, EXPR or EXPR; "and" binds closer
  *   CLAUSE NAME = VALUE, with != < <= > >= too; NAME ~ TEXT: it holds TEXT; NAME in (VALUE, ...)
  *   NAME   trial, state, cause, attempt, step, seconds, parent; value, or the metric's name: the
- *          trial's best; a parameter, in double quotes where it is no plain word
+ *          trial's best; a parameter, in quotes where it is no plain word, or one of the above
  *   VALUE  a number, true, false, null (it has none), a word, or a text in single or double quotes
  *
  * Words count in any case. A trial that has no such value is in no clause but "= null".

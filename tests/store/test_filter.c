@@ -9,8 +9,9 @@ static struct fixture f;
 static const struct sw_filter_param params[] = {{"lr", "$.\"lr\""},
 						{"opt.wd", "$.\"opt\".\"wd\""},
 						{"a b", "$.\"a b\""},
+						{"step", "$.\"step\""},
 						{"net", "$.\"net\""}};
-static const struct sw_filter_names names = {.metric = "loss", .params = params, .n_params = 4};
+static const struct sw_filter_names names = {.metric = "loss", .params = params, .n_params = 5};
 
 /* Six trials: number, state, params, best value (0: none). */
 static const struct {
@@ -21,7 +22,7 @@ static const struct {
 	{"PRUNED", "rung 1: rank 3 of 4", "{\"lr\":0.01,\"opt\":{\"wd\":1},\"net\":\"small\"}", .9},
 	{"FAILED", "oom", "{\"lr\":0.001,\"opt\":{},\"a b\":false,\"net\":\"BIG\"}", 0},
 	{"RUNNING", NULL, "{\"lr\":1.0,\"net\":\"x' OR 1=1 --\"}", .2},
-	{"COMPLETED", NULL, "{\"lr\":0.5,\"opt\":{\"wd\":2},\"net\":\"10\"}", .5},
+	{"COMPLETED", NULL, "{\"lr\":0.5,\"step\":9,\"opt\":{\"wd\":2},\"net\":\"10\"}", .5},
 	{"PENDING", NULL, "{\"lr\":2}", 0},
 };
 #define N_TRIALS (sizeof trials / sizeof *trials)
@@ -134,6 +135,8 @@ static const struct {
 	{"net in (\"10\")", "5"},
 	{"net = 'x\\' OR 1=1 --'", "4"},
 	{"net ~ I", "1 3"},
+	{"\"step\" = 9 and step < 9", "5"},
+	{"net ~ 'b_g' or net ~ '%' or cause ~ 'rank%3'", ""},
 	{"state = completed", "1 5"},
 	{"state in (COMPLETED, PRUNED) and loss > .5", "2"},
 	{"cause ~ 'rank 3'", "2"},
