@@ -87,6 +87,8 @@ void sw_jw_karr(struct sw_jw *w, const char *key);
 void sw_jw_kint_opt(struct sw_jw *w, const char *key, bool has, int64_t v);
 void sw_jw_knum_opt(struct sw_jw *w, const char *key, bool has, double v);
 void sw_jw_kraw(struct sw_jw *w, const char *key, const char *json);
+/* JSON has no NaN: the wire has the texts "nan", "inf", "-inf" for what is no finite number. */
+void sw_jw_kmetric(struct sw_jw *w, const char *key, double v);
 
 /* Reads a number as strtod() does in the "C" locale, and says where it ends; the 17 digits of most
  * doubles in a sixth of its time. */

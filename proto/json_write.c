@@ -267,6 +267,14 @@ void sw_jw_knum(struct sw_jw *w, const char *key, double v)
 	sw_jw_num(w, v);
 }
 
+void sw_jw_kmetric(struct sw_jw *w, const char *key, double v)
+{
+	if (isfinite(v))
+		sw_jw_knum(w, key, v);
+	else
+		sw_jw_kstr(w, key, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
+}
+
 void sw_jw_kint(struct sw_jw *w, const char *key, int64_t v)
 {
 	sw_jw_key(w, key);

@@ -49,15 +49,6 @@ struct metric {
 	double value;
 };
 
-/* JSON has no NaN: the wire's words for it are strings. */
-static void write_metric(struct sw_jw *w, const char *name, double v)
-{
-	if (isfinite(v))
-		sw_jw_knum(w, name, v);
-	else
-		sw_jw_kstr(w, name, isnan(v) ? "nan" : v > 0 ? "inf" : "-inf");
-}
-
 /* Is the ranks' end known? A failure after it follows from that. */
 static bool are_over(const struct run *r)
 {
@@ -312,7 +303,7 @@ static bool on_epoch(void *ctx, const struct sw_epoch *e)
 	sw_buf_init(&metrics, 4096);
 	sw_jw_init_obj(&w, &metrics);
 	for (size_t i = 0; i < n; i++)
-		write_metric(&w, list[i].name, list[i].value);
+		sw_jw_kmetric(&w, list[i].name, list[i].value);
 	sw_jw_obj_end(&w);
 	r->no_memory = metrics.failed != SW_OK;
 	on = !r->no_memory && sw_session_report(r->session, e->epoch, metrics.data, kept);

@@ -59,15 +59,7 @@ sw_status sw_metrics_read(const cJSON *metrics, const char *metric, bool *has_va
 			*has_value = true;
 			*value = number;
 		}
-		/* The store keeps the text: a number that JSON does not know goes back as its
-		 * word. */
-		if (isfinite(number))
-			sw_jw_knum(&w, v->string, number);
-		else
-			sw_jw_kstr(&w, v->string,
-				   isnan(number) ? "nan"
-				   : number > 0  ? "inf"
-						 : "-inf");
+		sw_jw_kmetric(&w, v->string, number);
 	}
 	sw_jw_obj_end(&w);
 	if (text->failed != SW_OK)

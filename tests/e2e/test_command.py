@@ -72,12 +72,43 @@ def test_program_reports_by_lines_on_stdout(client, tmp_path):
         (1, {"loss": 3, "acc": 0.5}), (5, {"loss": 2}), (6, {"loss": 1})]
 
 
+@pytest.mark.parametrize("script, reports", [
+    ("""
+for epoch in range(3):
+    print(f"Epoch {epoch}: loss={3 - epoch}")
+print("best loss was 1")""", [(1, {"loss": 3}), (2, {"loss": 2}), (3, {"loss": 1})]),
+    ("""
+import logging
+logging.basicConfig(level=logging.INFO)
+for epoch in 1, 2:
+    print("Epoch", epoch, "of 2")
+    logging.info("step=%d loss: %g acc: 0.5", 10 * epoch, 1 / epoch)""",
+     [(10, {"loss": 1, "acc": 0.5}), (20, {"loss": 0.5, "acc": 0.5})]),
+    ("""
+for epoch in 1, 2:
+    for k in 1, 2:
+        sys.stderr.write(f"\\r {50 * k}%|####| {k}/2 [00:01<00:00, 9.1it/s, loss={epoch + k}]")
+    sys.stderr.write("\\n")""", [(1, {"loss": 3}), (2, {"loss": 4})]),
+    ("""
+print({"loss": 0.5, "epoch": 1.0})
+print('{"loss": 0.25, "step": 2, "checkpoint": false}')
+print("Traceback: loss: high")""", [(1, {"loss": 0.5}), (2, {"loss": 0.25})]),
+])
+def test_program_reports_by_the_text_that_it_prints(client, tmp_path, script, reports):
+    sweep, trial = ended(client, own(tmp_path, script, run={"metrics": "text"}))
+    assert trial["state"] == "COMPLETED", trial
+    assert [(r["step"], r["metrics"]) for r in client.reports(sweep, 1)] == reports
+
+
 def test_program_ends_as_its_exit_says(client, tmp_path):
     for script, state, cause in (
             ("report(loss=1); sys.exit(3)", "FAILED", "exit:3"),
             ("report(loss=1); os.kill(os.getpid(), signal.SIGSEGV)", "FAILED", "signal:11"),
             ("print('done')", "FAILED",
              "no-metric: printed no number: print {\"loss\": 0.1} as a line, or call sweepd.report"),
+            ("print('epoch 1 loss: 0.5')", "FAILED",
+             "no-metric: printed it as text: \"run\": {\"metrics\": \"text\"} in the spec reads that, or print"
+             " {\"loss\": 0.1}"),
             ("print('{\"loss\": NaN}')", "INFEASIBLE", "diverged"),
             ("send('{\"step\": 1, \"loss\": -Infinity}')", "INFEASIBLE", "diverged"),
             ("print('torch.cuda.OutOfMemoryError: CUDA out of memory.', file=sys.stderr); sys.exit(1)",

@@ -338,7 +338,8 @@ void sw_exec_job(const struct sw_site *site, struct sw_session *s, const struct 
 	t->started_us = sw_clock_mono_us();
 	sw_beat_to(session_beat, s, SW_BEAT_US); /* for what syncs and removes folders */
 	if (sw_ranks_init(&t->ranks, (size_t)job->ranks, job->log, &err) == SW_OK &&
-	    sw_asked_open(&t->asked, &err) == SW_OK)
+	    sw_asked_open(&t->asked, &err) == SW_OK) {
+		t->ranks.text = strcmp(sw_json_text(job->run, "metrics", ""), "text") == 0;
 		while (again && start(t, &err) == SW_OK) {
 			run(t);
 			/* the next run repeats the steps since its checkpoint: each is reported
@@ -349,6 +350,7 @@ void sw_exec_job(const struct sw_site *site, struct sw_session *s, const struct 
 					 : !t->leaves && (tries_less(t) || meets_again(t))) &&
 				!t->overdue && !t->leaves;
 		}
+	}
 	/* Before the end is told: the last answer may be another end. */
 	(void)sw_session_settle(t->asked.session);
 	conclude(t, &err);

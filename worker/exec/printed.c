@@ -1,24 +1,11 @@
 #include "worker/exec/printed.h"
 #include "base/text.h"
 #include "proto/nearest.h"
-#include <ctype.h>
+#include "worker/exec/pairs.h"
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-static bool is_number(const char *s, bool plain)
-{
-	char *end;
-
-	if (!isdigit((unsigned char)s[*s == '-' || *s == '+']))
-		return false;
-	(void)strtod(s, &end);
-	/* behind a blank alone "3" is a count more often than a metric */
-	return !isalpha((unsigned char)*end) && *end != ':' &&
-	       (!plain || memchr(s, '.', (size_t)(end - s)) != NULL);
-}
 
 void sw_printed_name(struct sw_printed *p, const char *name, size_t len)
 {
@@ -36,22 +23,11 @@ void sw_printed_name(struct sw_printed *p, const char *name, size_t len)
 
 void sw_printed_text(struct sw_printed *p, const char *line)
 {
-	static const char of_name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789_./-";
+	struct sw_pair pair;
 
-	while (*line != '\0') {
-		const size_t len = strspn(line, of_name);
-		const char *at = line + len;
-
-		at += *at == '"' || *at == '\'';
-		const size_t blanks = strspn(at, " ");
-		at += blanks;
-		const bool sign = *at == ':' || *at == '=';
-		at += sign ? 1 + strspn(at + 1, " ") : 0;
-		if (isalpha((unsigned char)*line) && (sign || blanks > 0) && is_number(at, !sign))
-			sw_printed_name(p, line, len);
-		line += len > 0 ? len : blanks > 0 ? blanks : 1;
-	}
+	while (sw_pair_next(&line, &pair))
+		if (!pair.count)
+			sw_printed_name(p, pair.name, pair.len);
 }
 
 /* The printed name that the metric may stand for: near to it, a part of it, or the only one. */
@@ -107,8 +83,15 @@ const char *sw_printed_say(const struct sw_printed *p, const char *metric, char 
 		return p->odd;
 	if (p->n > 0 && !same)
 		return say_names(p, metric, out);
-	(void)snprintf(
-		out, SW_WORDS_MAX, "%s: print {\"%.32s\": 0.1} as a line, or call sweepd.report",
-		same ? "printed it in a text, which is no report" : "printed no number", metric);
+	if (same)
+		(void)snprintf(out, SW_WORDS_MAX,
+			       "printed it as text: \"run\": {\"metrics\": \"text\"} in the spec "
+			       "reads that, or print {\"%.32s\": 0.1}",
+			       metric);
+	else
+		(void)snprintf(out, SW_WORDS_MAX,
+			       "printed no number: print {\"%.32s\": 0.1} as a line, or call "
+			       "sweepd.report",
+			       metric);
 	return out;
 }

@@ -20,7 +20,7 @@ struct sw_printed {
 
 /* Notes the name of a number, while there is room. */
 void sw_printed_name(struct sw_printed *p, const char *name, size_t len);
-/* The names of numbers in a line of text: loss: 0.3, loss=0.3, "loss": 0.3, loss 0.3. */
+/* The names of numbers in a line of text (worker/exec/pairs.h). */
 void sw_printed_text(struct sw_printed *p, const char *line);
 /* A line that is no report, and why. sure: it has the metric's name. The first counts, of those
  * with the name if there are any. */

@@ -109,8 +109,10 @@ void sw_ranks_watch(const struct sw_ranks *r, short socket, bool prints, struct 
 		const struct sw_rank *k = &r->v[i];
 
 		watch(fds, n, k->program.pidfd, k->program.ended ? 0 : POLLIN);
-		watch(fds, n, k->program.out, k->out.ended || (i == 0 && !prints) ? 0 : POLLIN);
-		watch(fds, n, k->program.err, k->err.ended ? 0 : POLLIN);
+		const bool left = i == 0 && !prints;
+
+		watch(fds, n, k->program.out, k->out.ended || left ? 0 : POLLIN);
+		watch(fds, n, k->program.err, k->err.ended || (left && r->text) ? 0 : POLLIN);
 	}
 }
 
@@ -164,7 +166,7 @@ void sw_ranks_keep_lines(struct sw_ranks *r)
 
 		if (i > 0)
 			(void)snprintf(who, sizeof who, "[rank %zu] ", i);
-		while (sw_lines_next(&k->err, &line, &len)) {
+		while (!(i == 0 && r->text) && sw_lines_next(&k->err, &line, &len)) {
 			sw_output_line(&r->log, who, line, len);
 			sw_words_take(&k->words, line);
 		}

@@ -30,8 +30,9 @@ struct sw_ranks {
 	struct sw_rank *v; /* rank i is v[i] */
 	size_t n;
 	struct sw_lines metrics; /* of rank 0's socket */
-	size_t failed;           /* another rank, which says why they failed; 0: none */
-	uint64_t kills;          /* sw_oom_kills() before this run */
+	bool text;      /* the stderr of rank 0 may hold reports: it is read as its stdout is */
+	size_t failed;  /* another rank, which says why they failed; 0: none */
+	uint64_t kills; /* sw_oom_kills() before this run */
 	struct sw_output log;
 	int64_t reaped_us; /* when their orphans were reaped last */
 };
@@ -50,7 +51,7 @@ SW_NODISCARD sw_status sw_ranks_meet(struct sw_environment *e, size_t world, str
 void sw_ranks_number(struct sw_environment *e, size_t rank);
 
 /* Appends the descriptors to be watched: 4 of rank 0, whose socket the caller may want to read or
- * write and whose stdout it may want to leave, and 3 of each other. */
+ * write and whose prints it may want to leave, and 3 of each other. */
 void sw_ranks_watch(const struct sw_ranks *r, short socket, bool prints, struct pollfd *fds,
 		    size_t *n);
 /* Reads what has come at a descriptor, without waiting. Also sees that a rank has ended. */
@@ -59,7 +60,7 @@ void sw_ranks_take(struct sw_ranks *r, int fd);
 bool sw_ranks_read(struct sw_ranks *r);
 /* Nothing more comes from them. */
 void sw_ranks_end_lines(struct sw_ranks *r);
-/* Keeps the lines that are no reports: all but the stdout of rank 0. */
+/* Keeps the lines that are no reports: all but what rank 0 prints where reports may stand. */
 void sw_ranks_keep_lines(struct sw_ranks *r);
 
 bool sw_ranks_are_left(const struct sw_ranks *r); /* as of one program */

@@ -2,9 +2,14 @@
 #include "base/text.h"
 #include "proto/frame.h"
 #include "proto/json.h"
+#include "worker/exec/pairs.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+/* As the daemon takes them (daemon/plan/metrics.h). */
+#define TEXT_PAIRS_MAX 256
+#define TEXT_NAME_MAX  64
 
 /* Python's words for numbers that JSON has none for, and the wire's. */
 static const struct word {
@@ -187,6 +192,46 @@ sw_status sw_reported_read(struct sw_reported *out, const char *line, size_t len
 	sw_jw_obj_end(&w);
 	cJSON_Delete(tree);
 	return rc == SW_OK ? out->text.failed : rc;
+}
+
+/* Was a pair of that name before this one in the line? */
+static bool is_again(const char *line, const struct sw_pair *pair)
+{
+	struct sw_pair one;
+
+	while (sw_pair_next(&line, &one) && one.name < pair->name)
+		if (one.sign && one.len == pair->len && memcmp(one.name, pair->name, one.len) == 0)
+			return true;
+	return false;
+}
+
+sw_status sw_reported_text(struct sw_reported *out, const char *line, const char *metric)
+{
+	const char *at = line;
+	struct sw_pair pair;
+	char name[TEXT_NAME_MAX + 1];
+	struct sw_jw w;
+
+	*out = (struct sw_reported){0};
+	sw_buf_init(&out->text, SW_FRAME_MAX / 2);
+	sw_jw_init_obj(&w, &out->text);
+	for (size_t n = 0; n < TEXT_PAIRS_MAX && sw_pair_next(&at, &pair); n++) {
+		const bool whole = pair.value >= 0 && pair.value < 0x1p53 &&
+				   pair.value - (double)(uint64_t)pair.value <= 0;
+
+		if (pair.count && whole && !out->has_step) {
+			out->has_step = true;
+			out->step = (uint64_t)pair.value;
+		}
+		if (pair.count || !pair.sign || pair.len > TEXT_NAME_MAX || is_again(line, &pair))
+			continue;
+		memcpy(name, pair.name, pair.len);
+		name[pair.len] = '\0';
+		sw_jw_kmetric(&w, name, pair.value);
+		out->has_metric |= !metric || strcmp(name, metric) == 0;
+	}
+	sw_jw_obj_end(&w);
+	return out->text.failed;
 }
 
 void sw_reported_fini(struct sw_reported *r)

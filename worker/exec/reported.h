@@ -37,6 +37,10 @@ const char *sw_reported_object(const char *line, size_t *len);
 SW_NODISCARD sw_status sw_reported_read(struct sw_reported *out, const char *line, size_t len,
 					const char *metric, struct sw_printed *printed,
 					struct sw_err *err);
+/* The same of a line of text: its pairs of name and number (worker/exec/pairs.h) that have a sign
+ * between them, each name once; the first epoch, step or iteration is the step. SW_NOMEM. */
+SW_NODISCARD sw_status sw_reported_text(struct sw_reported *out, const char *line,
+					const char *metric);
 void sw_reported_fini(struct sw_reported *r);
 
 #endif

@@ -261,6 +261,22 @@ static void take_line(struct sw_reports *r, const char *line, size_t len, bool s
 	sw_reported_fini(&read);
 }
 
+/* A printed line that may be a report as people write it. False: it is none. Programs count from 0,
+ * and steps begin with 1. */
+static bool take_text(struct sw_reports *r, const char *line)
+{
+	struct sw_reported read;
+	const bool is = sw_reported_text(&read, line, r->asked->job->metric) == SW_OK &&
+			read.has_metric;
+
+	r->from_zero |= is && read.has_step && read.step == 0;
+	read.step += r->from_zero;
+	if (is)
+		take_step(r, &read, false);
+	sw_reported_fini(&read);
+	return is;
+}
+
 /* A printed line that begins otherwise than a report does. */
 static void note_text(struct sw_reports *r, const char *line, size_t len)
 {
@@ -309,19 +325,45 @@ bool sw_reports_may_print(const struct sw_reports *r)
 			     !r->asked->going));
 }
 
-/* Takes the lines of stdout: all are kept, those that begin with a brace may be reports. */
-static void take_stdout(struct sw_reports *r)
+static bool is_json(const char *object, size_t len)
 {
+	cJSON *tree = NULL;
+	const bool is = sw_json_parse(&tree, object, len, NULL) == SW_OK;
+
+	cJSON_Delete(tree);
+	return is;
+}
+
+/* Takes a line of what it prints: a report, or not. */
+static void take_printed(struct sw_reports *r, const char *line, size_t len)
+{
+	const bool takes = r->asked->going && !r->saving && !r->by_socket;
+	const char *object = sw_reported_object(line, &len);
+
+	if (takes && r->ranks->text && !(object && is_json(object, len)) && take_text(r, line))
+		return;
+	if (object && takes)
+		take_line(r, object, len, false);
+	else if (!object)
+		note_text(r, line, len);
+}
+
+/* Takes the lines of its stdout, and of its stderr where reports may stand there. All are kept. */
+static void take_prints(struct sw_reports *r)
+{
+	struct sw_rank *k = &r->ranks->v[0];
 	char *line;
 	size_t len;
 
-	while (sw_reports_may_print(r) && sw_lines_next(&r->ranks->v[0].out, &line, &len)) {
+	while (sw_reports_may_print(r) && sw_lines_next(&k->out, &line, &len)) {
 		sw_output_line(&r->ranks->log, "", line, len);
-		const char *object = sw_reported_object(line, &len);
-		if (object && r->asked->going && !r->saving && !r->by_socket)
-			take_line(r, object, len, false);
-		else if (!object)
-			note_text(r, line, len);
+		take_printed(r, line, len);
+	}
+	while (r->ranks->text && sw_reports_may_print(r) && sw_lines_next(&k->err, &line, &len)) {
+		sw_output_line(&r->ranks->log, "", line, len);
+		sw_words_take(&k->words, line);
+		if (r->asked->going && !r->saving && !r->by_socket)
+			(void)take_text(r, line);
 	}
 }
 
@@ -331,7 +373,7 @@ void sw_reports_take(struct sw_reports *r)
 	do {
 		sw_ranks_keep_lines(r->ranks);
 		take_socket(r);
-		take_stdout(r);
+		take_prints(r);
 		sw_output_flush(&r->ranks->log);
 	} while (answer(r));
 }

@@ -2,7 +2,8 @@
  * worker/exec/reports.h — a program's reports: read from its lines, given to the session, answered.
  *
  * What it writes to its socket is a report and is answered; of its stdout a line that has the
- * metric is one, until something came by the socket.
+ * metric is one, until something came by the socket: an object, and where the spec says so
+ * ("run": {"metrics": "text"}) a text, on its stderr, too.
  *
  * Memory   Borrows asked and ranks.
  */
@@ -41,6 +42,7 @@ struct sw_reports {
 	uint64_t told;      /* the highest step that was reported, before this attempt too */
 	uint64_t repeat_to; /* steps up to here come again from a program that began anew */
 	bool has_metric;
+	bool from_zero;                 /* the steps in its texts begin with 0: each is one more */
 	uint64_t odd[SW_REPORTS_ODD_N]; /* lines that were left out */
 	struct sw_printed printed;      /* before the metric came */
 	bool odd_value, said_empty;     /* the trial's log says so already */

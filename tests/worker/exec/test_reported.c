@@ -57,6 +57,40 @@ TEST_ROWS(report_is_read_from_a_line, reports)
 	sw_reported_fini(&r);
 }
 
+/* clang-format off */
+static const struct {
+	const char *line, *text;
+	int step; /* -1: none */
+	bool has_metric;
+} texts[] = {
+	{"loss: 0.5", "{\"loss\":0.5}", -1, true},
+	{"Epoch 3/9 - loss: 0.1202 - acc=9e-1", "{\"loss\":0.1202,\"acc\":0.9}", 3, true},
+	{"[Epoch [10/20], Step [100/600]] loss = .25", "{\"loss\":0.25}", 10, true},
+	{"iteration #7: loss=-1", "{\"loss\":-1}", 7, true},
+	{"2026-01-02 12:30:45,123 INFO step=12 loss: 0.5 (best loss: 0.4) lr: 1e-05", "{\"loss\":0.5,\"lr\":1e-5}", 12, true},
+	{"100%|####| 10/10 [00:01<00:00, 9.1it/s, loss=0.3, acc=0.9]", "{\"loss\":0.3,\"acc\":0.9}", -1, true},
+	{"{'loss': 0.5, 'epoch': 1.0}", "{\"loss\":0.5}", 1, true},
+	{"{'loss': 0.5, 'epoch': 0.25}", "{\"loss\":0.5}", -1, true},
+	{"\033[1mloss\033[0m: 1, \033[32mloss: 0.5\033[0m", "{\"loss\":0.5}", -1, true},
+	{"loss: nan acc: inf", "{\"loss\":\"nan\",\"acc\":\"inf\"}", -1, true},
+	{"Epoch 0: loss: 0.5%", "{\"loss\":0.5}", 0, true},
+	{"val_loss: 0.5, losses: 3, loss 0.5", "{\"val_loss\":0.5,\"losses\":3}", -1, false},
+	{"loss: 12:30, loss: 3s, loss: low, loss:", "{}", -1, false},
+	{"", "{}", -1, false},
+};
+/* clang-format on */
+
+TEST_ROWS(report_is_read_from_a_text, texts)
+{
+	struct sw_reported r;
+
+	ck_assert_int_eq(sw_reported_text(&r, texts[_i].line, "loss"), SW_OK);
+	ck_assert_str_eq(r.text.data, texts[_i].text);
+	ck_assert_int_eq(r.has_step ? (int)r.step : -1, texts[_i].step);
+	ck_assert_int_eq(r.has_metric, texts[_i].has_metric);
+	sw_reported_fini(&r);
+}
+
 static const struct {
 	const char *line;
 	bool oom;

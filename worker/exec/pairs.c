@@ -1,0 +1,68 @@
+#include "worker/exec/pairs.h"
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static bool is_count(const char *name, size_t len)
+{
+	static const char *const words[] = {"epoch", "step", "iteration"};
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (len == strlen(words[i]) && strncasecmp(name, words[i], len) == 0)
+			return true;
+	return false;
+}
+
+/* Reads the number at s. What has letters behind it is another thing (3s, 12k), and what has a
+ * colon, too (12:30), unless it is a count. */
+static bool read_number(const char *s, struct sw_pair *p)
+{
+	const char *first = s + (*s == '-' || *s == '+');
+	const bool digits = isdigit((unsigned char)first[*first == '.']);
+	char *end;
+
+	if (!digits && !p->sign)
+		return false; /* "nan" behind a blank is a word */
+	p->value = strtod(s, &end);
+	if (end == s || isalpha((unsigned char)*end) || (*end == ':' && !p->count))
+		return false;
+	/* Behind a blank alone "3" is a count more often than a metric. */
+	return p->sign || p->count || memchr(s, '.', (size_t)(end - s)) != NULL;
+}
+
+bool sw_pair_next(const char **at, struct sw_pair *out)
+{
+	static const char of_name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789_./-";
+	const char *line = *at;
+
+	while (*line != '\0') {
+		if (strncmp(line, "\033[", 2) == 0) { /* a colour, whose letter begins no name */
+			line += 2 + strspn(line + 2, "0123456789;:?");
+			line += *line != '\0';
+			continue;
+		}
+		const size_t len = strspn(line, of_name);
+		const char *to = line + len;
+
+		to += *to == '"' || *to == '\'';
+		const size_t blanks = strspn(to, " ");
+		to += blanks;
+		*out = (struct sw_pair){.name = line,
+					.len = len,
+					.sign = *to == ':' || *to == '=',
+					.count = is_count(line, len)};
+		to += out->sign ? 1 + strspn(to + 1, " ") : 0;
+		to += out->count && (*to == '[' || *to == '(' || *to == '#');
+		const bool is = isalpha((unsigned char)*line) &&
+				(out->sign || blanks > 0 || out->count) && read_number(to, out);
+		line += len > 0 ? len : 1;
+		if (is) {
+			*at = line;
+			return true;
+		}
+	}
+	*at = line;
+	return false;
+}
