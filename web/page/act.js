@@ -1,6 +1,6 @@
 // What one does: each asks once, shows the command that does the same, and says what was refused.
 import {call, sendSpec} from "/daemon.js";
-import {calm, h, number, say, show} from "/dom.js";
+import {calm, h, modal, number, say, show} from "/dom.js";
 import {about, go} from "/route.js";
 import {parameter} from "/table.js";
 
@@ -25,28 +25,26 @@ function ask({title, text, verb, method, fields = [], command, params, then}) {
   const shown = () => {
     code.textContent = command(values());
   };
-  const dialog = h("dialog", {"aria-labelledby": "asked", onclose: () => dialog.remove()},
-    h("h2", {id: "asked"}, title), text && h("p", {}, text),
-    h("form", {
-      onsubmit: async (e) => {
-        e.preventDefault();
-        go.disabled = true;
-        try {
-          const result = await call(method, params(values()));
-          dialog.close();
-          say(`${title}: done`);
-          then?.(result);
-        } catch (refused) { line.textContent = refused.message; }
-        go.disabled = false;
-      }
-    },
-      inputs.map(([, input, label]) => h("label", {}, label, " ", input)),
-      h("p", {class: "faint"}, "The same in a terminal: ", code), line,
-      h("div", {class: "bar"}, go,
-        h("button", {type: "button", onclick: () => dialog.close()}, "Leave it"))));
-  document.body.append(dialog);
   shown();
-  dialog.showModal();
+  const dialog =
+    modal({"aria-labelledby": "asked"}, h("h2", {id: "asked"}, title), text && h("p", {}, text),
+      h("form", {
+        onsubmit: async (e) => {
+          e.preventDefault();
+          go.disabled = true;
+          try {
+            const result = await call(method, params(values()));
+            dialog.close();
+            say(`${title}: done`);
+            then?.(result);
+          } catch (refused) { line.textContent = refused.message; }
+          go.disabled = false;
+        }
+      },
+        inputs.map(([, input, label]) => h("label", {}, label, " ", input)),
+        h("p", {class: "faint"}, "The same in a terminal: ", code), line,
+        h("div", {class: "bar"}, go,
+          h("button", {type: "button", onclick: () => dialog.close()}, "Leave it"))));
 }
 
 const button = (name, of, what) =>
@@ -180,7 +178,7 @@ export function newView(view) {
     "aria-label": "Spec, YAML or JSON",
     placeholder: "Paste a spec: YAML or JSON"
   });
-  const faults = h("ul", {class: "faults", role: "status"}),
+  const faults = h("ul", {class: "faults"}),
         submit = h("button", {type: "button", disabled: true}, "Submit");
   let asked = 0;
 
@@ -234,7 +232,7 @@ export function newView(view) {
   show(view, h("h1", {}, "New sweep"),
     h("p", {class: "faint"}, "The same in a terminal: ", h("code", {}, "sweep submit FILE"),
       ". Relative paths begin where `sweep web` was started."),
-    text, faults, h("div", {class: "bar"}, submit));
+    text, h("div", {role: "status"}, faults), h("div", {class: "bar"}, submit));
   text.focus();
   return () => {
     asked++;

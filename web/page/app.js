@@ -1,6 +1,6 @@
 // Which view the URL names, links within the page, keys.
 import {get} from "/daemon.js";
-import {h, show} from "/dom.js";
+import {h, modal, show} from "/dom.js";
 import {sweepsView} from "/sweeps.js";
 import {sweepView} from "/sweep.js";
 import {trialView} from "/trial.js";
@@ -22,6 +22,7 @@ function open(moved) {
     leave = sweepView(view, (query().get("sweeps") || "").split(",").map(Number).filter(Boolean));
   else if (path === "/new") leave = newView(view);
   else leave = sweepsView(view);
+  document.title = `${view.querySelector("h1").textContent} · sweepd`;
   if (moved) {
     view.focus({preventScroll: true});
     scrollTo(0, 0);
@@ -54,19 +55,17 @@ const keys = [
 ];
 
 function help() {
-  const dialog =
-    h("dialog", {"aria-label": "Keys", onclose: () => dialog.remove()}, h("h2", {}, "Keys"),
-      h("dl", {class: "keys"},
-        keys.map(([key, what]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, what)])),
-      h("p", {},
-        "Tab and Enter reach everything; in a table of trials the arrows move, Enter opens."),
-      h("form", {method: "dialog"}, h("button", {}, "Close")));
-  document.body.append(dialog);
-  dialog.showModal();
+  modal({"aria-label": "Keys"}, h("h2", {}, "Keys"),
+    h("dl", {class: "keys"},
+      keys.map(([key, what]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, what)])),
+    h("p", {}, "Tab and Enter reach everything; in tabs and tables the arrows move, Enter opens. ",
+      "A filter says what a drag over an axis says; Numbers has a link for each mark."),
+    h("form", {method: "dialog"}, h("button", {}, "Close")));
 }
 
 addEventListener("keydown", (e) => {
-  if (e.ctrlKey || e.metaKey || e.altKey || e.target.closest("input, textarea, select, dialog"))
+  if (e.ctrlKey || e.metaKey || e.altKey ||
+    e.target.closest("input:not([type=checkbox]), textarea, select, dialog"))
     return;
   const found = keys.find(([key]) => key === e.key);
   if (found) {

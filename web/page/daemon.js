@@ -1,4 +1,5 @@
 // What the page asks of the daemon, and what it hears from it.
+import {say} from "/dom.js";
 
 export class Refused extends Error {
   constructor(error, status) {
@@ -40,7 +41,7 @@ export async function sendSpec(what, text) {
 // A drawing as an element of this page.
 export async function drawing(path, signal) {
   const response = await fetch(path, {signal});
-  if (!response.ok) await answer(response);
+  if (response.headers.get("content-type") !== "image/svg+xml") await answer(response);
   const parsed =
     new DOMParser().parseFromString(await response.text(), "image/svg+xml").documentElement;
   if (parsed.nodeName !== "svg") throw new Refused({message: "the drawing could not be read"}, 0);
@@ -69,6 +70,7 @@ export function live({sweeps = [], list = false}, on) {
     source.addEventListener("away", () => away("The daemon is away; what you see is from before."));
     source.addEventListener("back", () => {
       away("");
+      say("The daemon is back.");
       on.back?.();
     });
     source.addEventListener("sweep", (e) => on.sweep?.(JSON.parse(e.data).result));

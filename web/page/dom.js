@@ -13,8 +13,64 @@ export function h(tag, attributes, ...children) {
   return e;
 }
 
+// What has the focus keeps it through a drawing anew: the element that says the same gets it, else
+// the one in its place.
+const says = (e) =>
+  `${e.tagName} ${e.getAttribute("aria-label") || e.getAttribute("href") || e.textContent}`;
+const stops =
+  (place) => [...place.querySelectorAll("a[href], button, input, textarea, summary, [tabindex]")];
+
 export function show(place, ...children) {
+  const held = document.activeElement, at = stops(place).indexOf(held);
   place.replaceChildren(...children.flat(Infinity).filter((c) => c != null && c !== false));
+  if (at < 0) return;
+  const now = stops(place),
+        heir = now.find((e) => says(e) === says(held)) || now[Math.min(at, now.length - 1)];
+  heir?.focus({preventScroll: true});
+}
+
+// Draws the place anew only if what it tells of has changed.
+export function showOf(place, facts, make) {
+  const key = JSON.stringify(facts);
+  if (place.shown === key) return;
+  place.shown = key;
+  show(place, make());
+}
+
+// A dialog that goes when it is closed; the focus is then where it was before.
+export function modal(attributes, ...children) {
+  const before = document.activeElement;
+  const dialog = h("dialog", {
+    ...attributes,
+    onclose: () => {
+      dialog.remove();
+      if (document.activeElement === document.body)
+        stops(document).find((e) => says(e) === says(before))?.focus();
+    }
+  },
+    ...children);
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}
+
+// One stop of Tab for all that the place holds: the arrows, Home and End move within it.
+export function rove(place, css, moved) {
+  const all = () => [...place.querySelectorAll(css)];
+  place.addEventListener("keydown", (e) => {
+    const list = all(), at = list.indexOf(e.target), last = list.length - 1;
+    const to = {ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: last}[e.key];
+    if (at < 0 || to == null) return;
+    e.preventDefault();
+    list[(to + list.length) % list.length].focus();
+    moved?.(document.activeElement);
+  });
+  place.addEventListener("focusin", (e) => {
+    if (all().includes(e.target))
+      all().forEach((x) => {
+        x.tabIndex = x === e.target ? 0 : -1;
+      });
+  });
 }
 
 export const number = (v) => {

@@ -23,11 +23,12 @@ export function plot(sweep, kind, question, address) {
   const place = h("div", {class: "drawing", "aria-busy": "true"});
   const line = h("p", {class: "faint"});
   const numbers = h("div");
-  let dirty = true, seen = false, busy = false, last = 0, timer = 0, ended = false, abort = null;
+  let dirty = true, seen = false, busy = false, held = false, last = 0, timer = 0, ended = false,
+      abort = null;
 
   async function fetchIt() {
     timer = 0;
-    if (ended || busy || !dirty || !seen || document.hidden) return;
+    if (ended || busy || held || !dirty || !seen || document.hidden) return;
     const wait = last + 1000 - Date.now();
     if (wait > 0) {
       timer = setTimeout(fetchIt, wait);
@@ -41,7 +42,8 @@ export function plot(sweep, kind, question, address) {
       const svg = await drawing(`/sweep/${sweep}/plot/${kind}.svg${address()}`, abort.signal);
       svg.removeAttribute("width");
       svg.removeAttribute("height");
-      if (!ended) {
+      if (held) dirty = true;
+      else if (!ended) {
         show(place, svg);
         line.textContent = "";
         prepare(svg);
@@ -64,10 +66,15 @@ export function plot(sweep, kind, question, address) {
         const box = axis.getBoundingClientRect(),
               unit = (y) => 1 - (Math.min(Math.max(y, box.top), box.bottom) - box.top) / box.height;
         down.preventDefault();
+        held = true;  // what one drags over stays where it is
         axis.setPointerCapture(down.pointerId);
         axis.addEventListener("pointerup", (up) => {
           if (Math.abs(up.clientY - down.clientY) > 4)
             brush(axis.dataset, [unit(down.clientY), unit(up.clientY)].sort((a, b) => a - b));
+        }, {once: true});
+        axis.addEventListener("lostpointercapture", () => {
+          held = false;
+          fetchIt();
         }, {once: true});
       });
     }
@@ -98,7 +105,7 @@ export function plot(sweep, kind, question, address) {
               s.text?.[i] || ""])));
       show(numbers,
         table(`The numbers of ${kind}`,
-          ["series", p.panels[0]?.x.label || "x", p.panels[0]?.y.label || "y", "trial", ""],
+          ["series", p.panels[0]?.x.label || "x", p.panels[0]?.y.label || "y", "trial", "more"],
           rows.slice(0, 500)),
         rows.length > 500 &&
           h("p", {class: "faint"}, `The first 500 of ${rows.length}; CSV has all.`));

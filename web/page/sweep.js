@@ -2,7 +2,7 @@
 // spec.
 import {actions} from "/act.js";
 import {call, live} from "/daemon.js";
-import {calm, h, number, say, seconds, show, state, table, time} from "/dom.js";
+import {calm, h, number, rove, say, seconds, show, showOf, state, table, time} from "/dom.js";
 import {kinds, plot} from "/plots.js";
 import {query, setQuery} from "/route.js";
 import {trialTable} from "/table.js";
@@ -40,8 +40,8 @@ export function sweepView(view, sweeps) {
   const sweep = sweeps[0], several = sweeps.length > 1;
   const heads = new Map();
   const title = h("h1", {}, several ? "Compare" : `Sweep ${sweep}`), top = h("div"),
-        bar = h("div", {class: "bar"});
-  const panel = h("div", {role: "tabpanel", id: "panel", "aria-labelledby": "tab"});
+        acts = h("div"), bar = h("div", {class: "bar"});
+  const panel = h("div", several ? {} : {role: "tabpanel", id: "panel", "aria-labelledby": "tab"});
   const line = h("p", {class: "faint"});
   let parts = [], spec = null, redraw = () => {}, decided = [];
 
@@ -69,10 +69,11 @@ export function sweepView(view, sweeps) {
       });
       const metrics = heads.get(sweep)?.several;
       const wanted = kinds.filter(
-        ([k]) => (several ? ["history", "edf", "saved"].includes(k) : k !== "pareto" || metrics));
+        ([k]) => (several ? ["history", "edf"].includes(k) : k !== "pareto" || metrics));
       parts = wanted.map(([kind, question]) => plot(sweep, kind, question, () => address(kind)));
       const changed = () => {
         box.value = filter();
+        say(filter() ? `Filter: ${filter()}` : "All trials");
         parts.forEach((p) => p.change());
       };
       addEventListener("filter", changed);
@@ -116,32 +117,33 @@ export function sweepView(view, sweeps) {
       show(panel, list, p.element);
     },
     decisions() {
-      const list = h("ol", {class: "decided", role: "log", "aria-label": "Decisions"});
+      const list = h("ol", {class: "decided"});
       redraw = () => show(list,
         decided.map(
           (d) => h("li", {}, h("a", {href: `/sweep/${sweep}/trial/${d.trial}`}, `trial ${d.trial}`),
             " ", state(d.state, d.cause), " ", d.cause || "", " ",
             h("span", {class: "faint"}, d.why || ""))));
       parts = [];
-      show(panel, list,
+      show(panel, h("div", {role: "log", "aria-label": "Decisions"}, list),
         h("p", {class: "faint"},
           "Since this page was opened: trials that ended or paused, and why."));
       redraw();
     },
     spec() {
       parts = [];
-      show(panel, h("pre", {tabindex: "0"}, spec ? JSON.stringify(spec, null, 2) : ""));
+      const text = () => h("pre", {tabindex: "0", role: "region", "aria-label": "Spec"},
+        spec ? JSON.stringify(spec, null, 2) : "");
+      show(panel, text());
       call("sweep.get", {sweep})
         .then((s) => {
           spec = s.spec;
-          show(
-            panel, h("pre", {tabindex: "0"}, JSON.stringify(spec, null, 2)), s.edits.length > 0 && [
-              h("h2", {}, "Edits"),
-              table("Edits", ["when", "who", "what"],
-                s.edits.map((e) => [time(e.time_ms), `uid ${e.uid}`,
-                              e.changes.map((c) => `${c.key}: ${number(c.from)} → ${number(c.to)}`)
-                                .join(", ")]))
-            ]);
+          show(panel, text(), s.edits.length > 0 && [
+            h("h2", {}, "Edits"),
+            table("Edits", ["when", "who", "what"],
+              s.edits.map((e) => [time(e.time_ms), `uid ${e.uid}`,
+                            e.changes.map((c) => `${c.key}: ${number(c.from)} → ${number(c.to)}`)
+                              .join(", ")]))
+          ]);
         })
         .catch((e) => {
           line.textContent = e.message;
@@ -172,14 +174,7 @@ export function sweepView(view, sweeps) {
       onclick: () => tab(name, true)
     },
                              name)));
-    bar.addEventListener("keydown", (e) => {
-      const step = {ArrowRight: 1, ArrowLeft: -1}[e.key], at = tabs.indexOf(e.target.dataset.tab);
-      if (step && at >= 0) {
-        const b = bar.children[(at + step + tabs.length) % tabs.length];
-        tab(b.dataset.tab, true);
-        b.focus();
-      }
-    });
+    rove(bar, "[role=tab]", (b) => tab(b.dataset.tab, true));
   }
 
   // Why a trial ended, asked for one at a time and only while its list is seen.
@@ -193,12 +188,12 @@ export function sweepView(view, sweeps) {
   });
 
   function take(s) {
-    const before = heads.get(s.sweep),
-          better = before?.best && s.best && before.best.trial !== s.best.trial;
+    const before = heads.get(s.sweep), value = s.best?.best?.value ?? s.best?.value,
+          better =
+            before?.best && s.best && (before.best.best?.value ?? before.best.value) !== value;
     s.several = s.best == null && s.metric != null && (s.pareto != null || before?.several);
     heads.set(s.sweep, s);
-    if (better)
-      say(`New best: ${number(s.best.best?.value ?? s.best.value)}, trial ${s.best.trial}`);
+    if (better) say(`New best: ${number(value)}, trial ${s.best.trial}`);
     if (before && before.state !== s.state) say(`Sweep ${s.sweep} is ${s.state}`);
     if (!s.reset && s.sweep === sweep) {
       const ended = s.trials.filter((t) => t.ended_ms != null || t.state === "PAUSED")
@@ -216,14 +211,17 @@ export function sweepView(view, sweeps) {
     } else {
       title.textContent = s.name || `Sweep ${sweep}`;
       document.title = `${s.name || sweep} · sweepd`;
-      show(top, facts(s), actions(s));
+      show(top, facts(s));
+      showOf(
+        acts, [s.state, s.run_cap, s.parameters, s.best?.trial, s.tags, s.note], () => actions(s));
     }
     parts.forEach((p) => p.change());
     redraw();
     explain();
   }
 
-  show(view, h("p", {class: "up"}, h("a", {href: "/"}, "Sweeps")), title, top, line, bar, panel);
+  show(
+    view, h("p", {class: "up"}, h("a", {href: "/"}, "Sweeps")), title, top, acts, line, bar, panel);
   if (several) pages.plots();
   else tab(tabs.includes(query().get("tab")) ? query().get("tab") : "plots", false);
   const end = live({sweeps}, {

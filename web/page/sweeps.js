@@ -56,7 +56,7 @@ export function sweepsView(view) {
     const total = s.run_cap || all(s.counts), text = `${done(s.counts)} of ${total}`;
     return h("tr", {}, h("td", {}, h("input", {
       type: "checkbox",
-      "aria-label": `Compare ${s.name || s.sweep}`,
+      "aria-label": `Compare ${s.sweep}, ${s.name || "no name"}`,
       checked: chosen.has(s.sweep),
       onchange: (e) => choose(s.sweep, e.target.checked)
     })),
@@ -112,8 +112,10 @@ export function sweepsView(view) {
       h("table", {},
         h("thead", {},
           h("tr", {},
-            ["", "#", "name", "state", "trials", "best", "metric", "method", "time", "submitted"]
-              .map((t) => h("th", {scope: "col"}, t)))),
+            [
+              h("span", {class: "unseen"}, "compare"), "#", "name", "state", "trials", "best",
+              "metric", "method", "time", "submitted"
+            ].map((t) => h("th", {scope: "col"}, t)))),
         body)),
     note, more);
   call("sweep.list", {limit: 100})

@@ -1,6 +1,6 @@
 // The trials of a sweep: as many rows as fit are in the page, and the server's order says which.
 import {call} from "/daemon.js";
-import {calm, h, number, seconds, show, state} from "/dom.js";
+import {calm, h, number, rove, say, seconds, show, state} from "/dom.js";
 import {go, query, setQuery} from "/route.js";
 
 const ROW = 28;  // pixels, as page.css has it
@@ -24,16 +24,18 @@ export const parameter = (params, name) => {
 };
 
 export function trialTable(sweep) {
-  let columns = [], names = [], total = 0, ended = false, cursor = 0, first = -1;
+  let columns = [], names = [], total = 0, ended = false, cursor = 0, first = -1, told = true;
   const pages = new Map(), asked = new Set();
-  const head = h("tr"), body = h("div", {class: "rows"}), space = h("div", {class: "space"});
+  const body = h("div", {class: "rows"}), space = h("div", {class: "space"});
   const scroll = h("div", {class: "scroll", tabindex: "0", role: "grid", "aria-label": "Trials"},
-    h("div", {class: "grid-head", role: "row"}), space);
-  const line = h("p", {class: "faint", role: "status"});
+    h("div", {class: "grid-head", role: "row", "aria-rowindex": 1}), space);
+  rove(scroll.firstChild, "button");
+  const line = h("p", {class: "faint", id: "found"});
   const filter = h("input", {
     type: "search",
     class: "filter",
     "aria-label": "Filter trials",
+    "aria-describedby": "found",
     placeholder: "lr < 0.01 and state = COMPLETED",
     value: query().get("filter") || ""
   });
@@ -50,17 +52,22 @@ export function trialTable(sweep) {
 
   function header() {
     const [key, down] = sort().startsWith("-") ? [sort().slice(1), true] : [sort(), false];
+    const stop = Math.max(0, columns.findIndex(([name]) => name === key));
     show(scroll.firstChild,
-      columns.map(([name]) => h("button", {
-        type: "button",
+      columns.map(([name], i) => h("span", {
         role: "columnheader",
-        "aria-sort": name === key ? (down ? "descending" : "ascending") : "none",
-        onclick: () => {
-          setQuery({sort: name === key && !down ? "-" + name : name});
-          restart();
-        },
+        "aria-sort": name === key ? (down ? "descending" : "ascending") : "none"
       },
-                    name, name === key ? (down ? " ▾" : " ▴") : "")));
+                    h("button", {
+                      type: "button",
+                      tabindex: i === stop ? 0 : -1,
+                      onclick: () => {
+                        setQuery({sort: name === key && !down ? "-" + name : name});
+                        restart();
+                      }
+                    },
+                      name))));
+    scroll.setAttribute("aria-colcount", columns.length);
     scroll.style.setProperty("--columns", columns.length);
   }
 
@@ -104,6 +111,8 @@ export function trialTable(sweep) {
       line.textContent = e.message;
       filter.setCustomValidity(e.message);
     }
+    if (!told) say(line.textContent);
+    told = true;
     asked.delete(page);
     draw();
   }
@@ -121,7 +130,8 @@ export function trialTable(sweep) {
       rows.push(h("div", {
         class: i === cursor ? "row at" : "row",
         role: "row",
-        "aria-rowindex": i + 1,
+        id: `row${i}`,
+        "aria-rowindex": i + 2,
         "data-trial": t?.trial ?? null
       },
         t ? columns.map(
@@ -129,14 +139,18 @@ export function trialTable(sweep) {
                 name === "trial" ?
                   h("a", {href: `/sweep/${sweep}/trial/${t.trial}`, tabindex: "-1"}, t.trial) :
                   cell(t))) :
-            "…"));
+            h("span", {role: "gridcell"}, "…")));
     }
     show(body, rows);
+    scroll.setAttribute("aria-rowcount", total + 1);
+    scroll.setAttribute(
+      "aria-activedescendant", from <= cursor && cursor < to ? `row${cursor}` : "");
     first = from;
   }
 
   function restart() {
     pages.clear();
+    told = false;
     cursor = 0;
     scroll.scrollTop = 0;
     header();

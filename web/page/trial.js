@@ -1,14 +1,14 @@
 // One trial: its parameters beside the best's, its curve among the others, attempts, log, why.
 import {trialActions} from "/act.js";
 import {call, live} from "/daemon.js";
-import {calm, h, number, seconds, show, state, table, time} from "/dom.js";
+import {calm, h, number, seconds, show, showOf, state, table, time} from "/dom.js";
 import {plot} from "/plots.js";
 import {parameter} from "/table.js";
 
 export function trialView(view, sweep, trial) {
-  const top = h("div"), why = h("p", {class: "why"}), params = h("div"), attempts = h("div"),
-        kin = h("p");
-  const log = h("pre", {class: "log", tabindex: "0", "aria-label": "Log"}),
+  const top = h("div"), acts = h("div"), why = h("p", {class: "why"}), params = h("div"),
+        attempts = h("div"), kin = h("p");
+  const log = h("pre", {class: "log", tabindex: "0", role: "region", "aria-label": "Log"}),
         line = h("p", {class: "faint"});
   const curve = plot(sweep, "curves", "This trial is drawn strong", () => "");
   let names = [], best = null, after = 0, place = "0.0", output = true, ended = false;
@@ -44,23 +44,19 @@ export function trialView(view, sweep, trial) {
     try {
       const [t, w] =
         await Promise.all([call("trial.get", {sweep, trial}), call("trial.why", {sweep, trial})]);
-      show(top,
-        h("dl", {class: "facts"},
-          [
-            ["state", state(t.state, t.cause)], ["cause", t.cause || "–"],
-            ["best", t.best ? `${number(t.best.value)} at step ${t.best.step}` : "–"],
-            ["step", t.step], ["time", seconds(t.seconds)], ["began", time(t.created_ms)]
-          ].map(([k, v]) => h("div", {}, h("dt", {}, k), h("dd", {}, v)))),
-        trialActions(sweep, t, names));
+      show(top, h("dl", {class: "facts"}, [
+        ["state", state(t.state, t.cause)], ["cause", t.cause || "–"],
+        ["best", t.best ? `${number(t.best.value)} at step ${t.best.step}` : "–"], ["step", t.step],
+        ["time", seconds(t.seconds)], ["began", time(t.created_ms)]
+      ].map(([k, v]) => h("div", {}, h("dt", {}, k), h("dd", {}, v)))));
+      showOf(acts, [t.state, names], () => trialActions(sweep, t, names));
       why.textContent = w.text;
+      const other = best && best.trial !== trial;
       show(params,
         table("Parameters",
-          [
-            "parameter", "this trial",
-            best && best.trial !== trial ? `the best, trial ${best.trial}` : ""
-          ],
+          ["parameter", "this trial", ...(other ? [`the best, trial ${best.trial}`] : [])],
           names.map((n) => [n, number(parameter(t.params, n)) || "–",
-                      best && best.trial !== trial ? number(parameter(best.params, n)) : ""])));
+                      ...(other ? [number(parameter(best.params, n))] : [])])));
       show(attempts,
         table("Attempts", ["attempt", "slot", "state", "cause", "began", "ended", "from step"],
           t.attempts.map((a) => [a.attempt, a.slot ?? "client", state(a.state, a.cause),
@@ -83,10 +79,9 @@ export function trialView(view, sweep, trial) {
   });
 
   show(view, h("p", {class: "up"}, h("a", {href: `/sweep/${sweep}`}, `Sweep ${sweep}`)),
-    h("h1", {}, `Trial ${sweep}/${trial}`), line, top, h("h2", {}, "Why"), why,
+    h("h1", {}, `Trial ${sweep}/${trial}`), line, top, acts, h("h2", {}, "Why"), why,
     h("h2", {}, "Parameters"), params, kin, curve.element, h("h2", {}, "Attempts"), attempts,
     h("h2", {}, "Log"), log);
-  document.title = `${sweep}/${trial} · sweepd`;
   const end = live({sweeps: [sweep]}, {
     sweep(s) {
       names = s.parameters;
