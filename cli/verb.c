@@ -55,7 +55,7 @@ const struct sw_verb sw_verbs[] = {
 	 "Keys order its trials by a column, take those in one state, scroll, and show a trial's\n"
 	 "curve as it grows; ? says which. q or Ctrl-C leaves; the sweeps go on. Without a\n"
 	 "terminal it prints a block every 5 s.\n"
-	 "--json prints the snapshot and each update on a line.\n"},
+	 "--json prints the snapshot and each update on a line. `sweep web` is for browsers.\n"},
 	{"web", sw_verb_web, SW_REF_NONE, 0, 0, SW_OPT_PORT | SW_OPT_READ_ONLY | SW_OPT_NO_OPEN,
 	 false, "", "shows all sweeps in a browser, live, until Ctrl-C",
 	 "Prints the address, which is good for whoever has it until this ends. With --host it is\n"
@@ -224,14 +224,20 @@ int sw_verb_check(struct sw_cli *c, const struct sw_verb *v)
 /* "submitt: no such verb; did you mean submit?" */
 static int no_such_verb(struct sw_cli *c, const char *word)
 {
+	/* What other programs call it, as no slip of the fingers. */
+	static const char *const others[][2] = {{"delete", "rm"}, {"remove", "rm"},
+						{"ui", "web"},    {"dashboard", "web"},
+						{"page", "web"},  {"status", "ls"}};
 	const char *names[N_VERBS];
-	const char *near;
+	const char *near = NULL;
 
 	for (size_t i = 0; i < N_VERBS; i++)
 		names[i] = sw_verbs[i].name;
-	near = strcmp(word, "delete") == 0 || strcmp(word, "remove") == 0
-		       ? "rm"
-		       : sw_nearest(word, names, N_VERBS);
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		if (strcmp(word, others[i][0]) == 0)
+			near = others[i][1];
+	if (near == NULL)
+		near = sw_nearest(word, names, N_VERBS);
 	c->args.verb = NULL; /* the hint is at `sweep help` */
 	if (near != NULL)
 		return sw_cli_usage(c, "no verb '%s'; did you mean %s?", word, near);

@@ -90,6 +90,7 @@ def test_json_prints_the_result_on_one_line(daemon, args, method, params):
 @pytest.mark.parametrize("args,status,line", [
     (["submitt", "x"], 2, "sweep: no verb 'submitt'; did you mean submit? (see: sweep help)"),
     ([], 2, "sweep: which verb? (see: sweep help)"), (["delete", "1"], 2, "did you mean rm?"),
+    (["dashboard"], 2, "did you mean web?"), (["status"], 2, "did you mean ls?"),
     (["trials", "1", "--sttae", "X"], 2, "did you mean --state?"),
     (["show", "digitz"], 1, 'sweep: no sweep is called "digitz"; did you mean "digits"?'), (["show", "1/0"], 2, "not '1/0'"),
     (["why", "digits"], 2, "a trial such as 1/7 or NAME/7"), (["pause", "digits/7"], 2, "not 'digits/7'"),

@@ -1,8 +1,10 @@
 """What `cmake --install` puts somewhere runs from there, and names nothing of the tree that it was built in."""
+import gzip
 import os
 import re
 import shutil
 import subprocess
+import urllib.request
 
 import pytest
 
@@ -78,8 +80,28 @@ def test_installed_command_makes_its_own_things(there, daemon, tmp_path):
     assert (there / "include/sweepd.h").exists()
 
 
+def test_installed_command_finds_the_page(there, daemon):
+    """Whose page: the tree's; its files are in the program."""
+    with subprocess.Popen([there / "bin" / "sweep", "--socket", daemon.socket, "web", "--no-open"], text=True,
+                          stdout=subprocess.PIPE, env=environment()) as page:
+        try:
+            url = page.stdout.readline().strip()
+            assert os.readlink(f"/proc/{page.pid}/exe") == str(there / "bin" / "sweep-web")
+            opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+            assert gzip.decompress(opener.open(url, timeout=DEADLINE).read()).startswith(b"<!doctype html>")
+        finally:
+            page.terminate()
+
+
+def test_page_s_unit_takes_nothing_and_tells_nobody(installed):
+    """Required, the daemon's socket would be taken from one that was started by hand; the journal has more readers."""
+    unit = (installed / USER_UNITS / "sweepd-web.service").read_text()
+    assert "\nRequires=" not in unit and "\nWants=" not in unit
+    assert "\nStandardOutput=truncate:%t/sweepd-web\n" in unit and "\nUMask=0077\n" in unit
+
+
 @pytest.mark.skipif(os.confstr("CS_GNU_LIBC_VERSION") != "glibc 2.36", reason="not Debian 12, on which wheels are made")
-@pytest.mark.parametrize("program", ["sweepd", "sweep", "sweep-worker"])
+@pytest.mark.parametrize("program", ["sweepd", "sweep", "sweep-web", "sweep-worker"])
 def test_program_wants_no_newer_glibc_than_the_wheel_promises(program):
     """docs/install.md: 2.34. A call of one function can raise it."""
     with open(os.path.join(BIN, program), "rb") as file:
