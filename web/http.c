@@ -217,6 +217,16 @@ static void completed(void *arg, struct MHD_Connection *conn, void **state,
 	*state = NULL;
 }
 
+static enum MHD_Result accepted(void *arg, const struct sockaddr *from, socklen_t len)
+{
+	const struct sw_http *h = arg;
+
+	(void)len;
+	return sw_web_session_is_other(&h->session, (const struct sockaddr_in *)(const void *)from)
+		       ? MHD_NO
+		       : MHD_YES;
+}
+
 /* How many connections there may be; the process's own limit is raised as far as it goes. */
 static unsigned connections(void)
 {
@@ -243,8 +253,8 @@ sw_status sw_http_start(struct sw_http *h, unsigned port, struct sw_err *err)
 
 	errno = 0;
 	h->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, (uint16_t)port, NULL,
-		NULL, handle, h, MHD_OPTION_SOCK_ADDR, (const struct sockaddr *)&at,
+		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, (uint16_t)port, accepted,
+		h, handle, h, MHD_OPTION_SOCK_ADDR, (const struct sockaddr *)&at,
 		MHD_OPTION_CONNECTION_LIMIT, connections(), MHD_OPTION_CONNECTION_TIMEOUT,
 		TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY, MHD_OPTION_STRICT_FOR_CLIENT,
 		1, MHD_OPTION_NOTIFY_COMPLETED, completed, h, MHD_OPTION_END);

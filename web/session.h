@@ -2,13 +2,14 @@
  * web/session.h — whose the page is: who opened the URL that `sweep web` printed.
  *
  * The token of that URL is exchanged for a cookie at the first request, so that it stands in no
- * address afterwards. Any user of the machine reaches the port; nobody else has either. Host and
- * Origin are checked, too: a page from elsewhere whose name was bound to 127.0.0.1 (DNS rebinding)
+ * address afterwards. The browser is started with the URL among its arguments, which every user of
+ * the machine can read: so the kernel is asked whose a connection is. Host and Origin are checked: a page from elsewhere whose name was bound to 127.0.0.1 (DNS rebinding)
  * has another Host, and one that sends requests here has another Origin.
  */
 #ifndef SW_WEB_SESSION_H
 #define SW_WEB_SESSION_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
 
 #define SW_SESSION_SECRET 43 /* bytes of text: 256 bits in base64url, and a NUL */
@@ -22,6 +23,10 @@ struct sw_web_session {
 /* Draws both secrets. False: the kernel gives no random bytes. */
 bool sw_web_session_make(struct sw_web_session *s);
 void sw_web_session_listen(struct sw_web_session *s, unsigned port);
+
+/* Does the kernel name another user (not root) as the one whose connection comes from there? One
+ * built without sock_diag names nobody; then the token alone counts. */
+bool sw_web_session_is_other(const struct sw_web_session *s, const struct sockaddr_in *from);
 
 /* Each takes a header's value, or NULL where it is absent. */
 bool sw_web_session_is_host(const struct sw_web_session *s, const char *host);

@@ -239,3 +239,24 @@ def test_it_ends_by_a_signal_with_streams_open(http):
     os.kill(http.served.process.pid, signal.SIGTERM)
     assert http.served.process.wait(20) == 0
     assert not list(events)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+def test_another_user_of_the_machine_gets_nothing_with_the_address(served):
+    """Who can see how the browser was started (ps) has it."""
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.setgid(65534)
+        os.setuid(65534)
+        try:
+            got = Http(served, cookie=False).get(f"/?token={served.token}")[0]
+        except OSError as e:
+            got = type(e).__name__
+        os.write(theirs, str(got).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.close(theirs)
+    with os.fdopen(ours) as said:
+        assert said.read() in ("None", "ConnectionResetError", "BrokenPipeError")
+    assert Http(served).get("/about")[0] == 200
