@@ -3,8 +3,9 @@
  *
  * The token of that URL is exchanged for a cookie at the first request, so that it stands in no
  * address afterwards. The browser is started with the URL among its arguments, which every user of
- * the machine can read: so the kernel is asked whose a connection is. Host and Origin are checked: a page from elsewhere whose name was bound to 127.0.0.1 (DNS rebinding)
- * has another Host, and one that sends requests here has another Origin.
+ * the machine can read: so the kernel is asked whose a connection is. Host and Origin are checked,
+ * too: a page from elsewhere whose name was bound to 127.0.0.1 (DNS rebinding) has another Host,
+ * and one that sends requests here has another Origin.
  */
 #ifndef SW_WEB_SESSION_H
 #define SW_WEB_SESSION_H
