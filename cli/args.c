@@ -70,7 +70,8 @@ const struct sw_option sw_options[] = {
 	{"socket", 0, SW_OPT_SOCKET, SW_KIND_TEXT, AT(socket), "PATH",
 	 "the daemon's socket (or SWEEPD_SOCKET)"},
 	{"host", 0, SW_OPT_HOST, SW_KIND_TEXT, AT(host), "USER@HOST",
-	 "the daemon of that machine, by ssh; its `sweep` must be in the PATH there"},
+	 "the daemon of that machine, by ssh (or SWEEPD_HOST); its `sweep` must be in the PATH "
+	 "there"},
 	{"help", 'h', SW_OPT_HELP, SW_KIND_FLAG, 0, NULL, "print help on the verb"},
 	{"version", 0, SW_OPT_VERSION, SW_KIND_FLAG, 0, NULL, "print the version"},
 };

@@ -40,14 +40,20 @@ sw_status sw_cli_init(struct sw_cli *c, const struct sw_args *args, struct sw_er
 	const char *path = args->socket != NULL ? args->socket : getenv("SWEEPD_SOCKET");
 
 	*c = (struct sw_cli){.args = *args, .reply_ms = SW_CLIENT_REPLY_MS};
+	/* `dial` is the far end of that way: it goes no further by itself. */
+	const char *host = getenv("SWEEPD_HOST");
+	if (host != NULL && host[0] != '\0' && args->host == NULL && args->socket == NULL &&
+	    (args->verb == NULL || strcmp(args->verb, "dial") != 0))
+		c->args.host = host;
 	/* Before anything can fail: sw_cli_fini() frees both, whatever came of the rest. */
 	sw_buf_init(&c->source.text, SW_CLIENT_MAX_LINE);
 	sw_buf_init(&c->out, (size_t)1 << 28);
 	find_look(&c->look);
-	if (args->host != NULL && !sw_host_is_name(args->host))
-		return sw_err_set(err, SW_INVALID, "--host: '%.200s' is no host for ssh",
-				  args->host);
-	if (args->host != NULL && args->socket != NULL)
+	if (c->args.host != NULL && !sw_host_is_name(c->args.host))
+		return sw_err_set(err, SW_INVALID,
+				  "--host or SWEEPD_HOST: '%.200s' is no host for ssh",
+				  c->args.host);
+	if (c->args.host != NULL && args->socket != NULL)
 		return sw_err_set(err, SW_INVALID,
 				  "--host and --socket exclude each other: there `sweep dial` "
 				  "finds the daemon, or SWEEPD_SOCKET says where");

@@ -1,4 +1,5 @@
 #include "cli/verb.h"
+#include "base/commit.h"
 #include "cli/help.h"
 #include "cli/pager.h"
 #include "proto/nearest.h"
@@ -263,7 +264,7 @@ static int dispatch(struct sw_cli *c)
 	const struct sw_verb *v;
 
 	if (c->args.given & SW_OPT_VERSION) {
-		(void)sw_buf_adds(&c->out, "sweep " SW_VERSION "\n");
+		(void)sw_buf_addf(&c->out, "sweep " SW_VERSION " (commit %s)\n", sw_commit);
 		return SW_EXIT_DONE;
 	}
 	if (c->args.given & SW_OPT_HELP)

@@ -1,4 +1,5 @@
 #include "daemon/daemon.h"
+#include "base/commit.h"
 #include "base/log.h"
 #include "daemon/api/handlers.h"
 #include "daemon/api/watch.h"
@@ -470,8 +471,9 @@ sw_status sw_daemon_start(struct sw_daemon *d, uv_loop_t *loop, const struct sw_
 	}
 	sw_supervisor_start(d);
 	sw_log(SW_LOG_INFO, "daemon.start",
-	       "version=%s pid=%ld socket=%s state=%s slots=%zu sweeps=%zu", SW_VERSION,
-	       (long)getpid(), d->config.socket, d->config.state, d->slot.slot_n, d->sweep.sweep_n);
+	       "version=%s commit=%s pid=%ld socket=%s state=%s slots=%zu sweeps=%zu", SW_VERSION,
+	       sw_commit, (long)getpid(), d->config.socket, d->config.state, d->slot.slot_n,
+	       d->sweep.sweep_n);
 	sw_settle_go(d); /* what the last stop interrupted */
 	sw_systemd_tell(&d->config.systemd, "READY=1");
 	return SW_OK;

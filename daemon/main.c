@@ -1,9 +1,11 @@
 /* daemon/main.c — sweepd: the tuning service of one machine. */
+#include "base/commit.h"
 #include "daemon/config.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/executor.h"
 #include "daemon/statedir.h"
 #include "daemon/verify/replay_main.h"
+#include "sw_commit.h"
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
@@ -118,6 +120,7 @@ int main(int argc, char **argv)
 	uv_loop_t *loop = uv_default_loop();
 	int rc = EXIT_SUCCESS;
 
+	sw_commit = SW_COMMIT;
 	if (argc > 1 && strcmp(argv[1], "replay") == 0)
 		return sw_replay_main(argc - 1, argv + 1, stdout, stderr);
 	(void)setlocale(LC_CTYPE, "C.UTF-8"); /* for wcwidth(): plots as text */
@@ -129,7 +132,10 @@ int main(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	if (config.help || config.version) {
-		(void)printf("%s", config.help ? sw_config_usage : "sweepd " SW_VERSION "\n");
+		if (config.help)
+			(void)printf("%s", sw_config_usage);
+		else
+			(void)printf("sweepd " SW_VERSION " (commit %s)\n", sw_commit);
 		return EXIT_SUCCESS;
 	}
 	/* Before anything opens a file: what systemd passed is descriptor 3, by number. */

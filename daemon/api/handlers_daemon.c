@@ -1,4 +1,5 @@
 /* daemon/api/handlers_daemon.c — rpc.discover, device.list, pilot.cancel, daemon.*. */
+#include "base/commit.h"
 #include "base/log.h"
 #include "daemon/api/handlers.h"
 #include "daemon/daemon.h"
@@ -95,6 +96,7 @@ void sw_handle_daemon_info(struct sw_call *call)
 
 	sw_jw_kstr(w, "name", "sweepd");
 	sw_jw_kstr(w, "version", SW_VERSION);
+	sw_jw_kstr(w, "commit", sw_commit);
 	sw_jw_kint(w, "pid", getpid());
 	sw_jw_knum(w, "uptime_s", round((double)(d->clock->mono_us() - d->started_us) / 1e3) / 1e3);
 	sw_jw_kstr(w, "state_dir", d->config.state);

@@ -60,7 +60,7 @@ PasswordAuthentication no
 KbdInteractiveAuthentication no
 PidFile none
 PermitRootLogin yes
-SetEnv PATH={programs}:/usr/bin:/bin SWEEPD_SOCKET={socket} HOME={self.path("home")}
+SetEnv PATH={programs}:/usr/bin:/bin SWEEPD_SOCKET={socket} SWEEPD_HOST={name} HOME={self.path("home")}
 """)
         self.write("config", f"""Host {name}
   ProxyCommand {self.path(f"start.{name}")}
@@ -146,6 +146,16 @@ def test_every_verb_says_the_same_by_ssh_as_by_the_socket(far, box, daemon):
         assert far.run(*where, "export", "digits", "--to", "json", "--out", out)[0] == 0
         assert far.run(*where, "plot", "digits", "--out", out + ".svg")[0] == 0
     assert far.read("here") == far.read("there") and far.read("here.svg") == far.read("there.svg")
+
+
+def test_host_of_the_environment_counts_where_no_socket_is_named(far, box, daemon, monkeypatch):
+    tried(daemon.client(), n=1)
+    far.variables["SWEEPD_HOST"] = box  # the session there has it, too: `dial` goes no further
+    assert "digits" in far.run("ls")[1]
+    assert far.run("--socket", "/nowhere", "ls")[0] == 3
+    monkeypatch.setenv("SWEEPD_HOST", box)
+    with sweepd.Client() as client:
+        assert client.host == box and [row["name"] for row in client.sweeps()] == ["digits"]
 
 
 def test_ssh_asks_on_the_terminal_and_then_comes_the_live_table(far, daemon):

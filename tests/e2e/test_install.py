@@ -10,7 +10,7 @@ import pytest
 
 import harness
 from gpus import CUDA, NEEDS_FAKES, SMALL, Machine, Rig
-from harness import BIN, DEADLINE, environment, sweep_command, trained, wait_until
+from harness import BIN, DEADLINE, ROOT, environment, sweep_command, trained, wait_until
 
 BUILD = os.path.dirname(BIN)
 USER_UNITS, SYSTEM_UNITS = "share/systemd/user", "lib/systemd/system"
@@ -126,3 +126,19 @@ def test_units_are_as_systemd_wants_them(installed, tmp_path, whose, folder, n):
     said = [line for line in done.stderr.splitlines() if "sweepd" in line]
     assert done.returncode == 0 and not said, done.stderr
     assert len(list(units.iterdir())) == n
+
+
+def test_programs_say_their_commit_also_from_an_archive_and_that_they_know_none(daemon, tmp_path):
+    def made_in(folder, line=None):
+        shutil.copy(os.path.join(ROOT, "cmake", "commit.cmake"), folder)
+        (folder / "commit.txt").write_text(line or "$Format:%h$\n")
+        subprocess.run(["cmake", f"-DOUT={folder}/made.h", "-P", folder / "commit.cmake"], check=True,
+                       env=environment(GIT_CEILING_DIRECTORIES=str(folder)))
+        return (folder / "made.h").read_text()
+
+    assert made_in(tmp_path) == '#define SW_COMMIT "unknown"\n'
+    assert made_in(tmp_path, "0123abc\n") == '#define SW_COMMIT "0123abc"\n'
+    said = {sweep_command(daemon, "--version")[1].removeprefix("sweep "),
+            subprocess.check_output([os.path.join(BIN, "sweepd"), "--version"], text=True).removeprefix("sweepd ")}
+    info = daemon.client().call("daemon.info")
+    assert said == {f"{info['version']} (commit {info['commit']})\n"}

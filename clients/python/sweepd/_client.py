@@ -26,12 +26,15 @@ class Client(ContextManager["Client"]):
 
     `socket`: its path; by default where the `sweep` command looks. If nothing answers at the default path and
     `start` is true, a daemon is started, which outlives this process. `patience_s`: how long a call waits for a
-    daemon that went away to come back. Threads may share a client: their calls go one after the other. `host`: the
-    daemon of that machine, by `ssh HOST sweep dial`; paths in a spec are paths there.
+    daemon that went away to come back. Threads may share a client: their calls go one after the other. `host`
+    (or SWEEPD_HOST, where no socket is given): the daemon of that machine, by `ssh HOST sweep dial`; paths in a spec
+    are paths there.
     """
 
     def __init__(self, socket: Optional[str] = None, start: bool = True, patience_s: float = 600,
                  host: Optional[str] = None) -> None:
+        if not socket:
+            host = host or os.environ.get("SWEEPD_HOST")
         self.socket = host or os.path.abspath(socket or _daemon.default_socket())
         self.patience_s, self.host = patience_s, host
         self._lock = threading.RLock()

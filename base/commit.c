@@ -1,0 +1,3 @@
+#include "base/commit.h"
+
+const char *sw_commit = "unknown";
