@@ -9,5 +9,7 @@
  * an archive's cmake/commit.txt says it. main() sets it first of all (cmake/commit.cmake), so that
  * a new commit is compiled into the programs alone and not into each test. */
 extern const char *sw_commit;
+/* In the programs alone. */
+extern const char sw_commit_of_build[];
 
 #endif

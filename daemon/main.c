@@ -5,7 +5,6 @@
 #include "daemon/slot/executor.h"
 #include "daemon/statedir.h"
 #include "daemon/verify/replay_main.h"
-#include "sw_commit.h"
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
@@ -120,7 +119,7 @@ int main(int argc, char **argv)
 	uv_loop_t *loop = uv_default_loop();
 	int rc = EXIT_SUCCESS;
 
-	sw_commit = SW_COMMIT;
+	sw_commit = sw_commit_of_build;
 	if (argc > 1 && strcmp(argv[1], "replay") == 0)
 		return sw_replay_main(argc - 1, argv + 1, stdout, stderr);
 	(void)setlocale(LC_CTYPE, "C.UTF-8"); /* for wcwidth(): plots as text */
