@@ -27,6 +27,7 @@ PAGES = sorted(os.path.relpath(p, ROOT) for pattern in (
 # Blocks that are not run: page, how each begins, why.
 NOT_RUN = [
     ("README.md", "scripts/build ", "builds and installs; so does scripts/check"),
+    ("README.md", "sweep web", "serves until Ctrl-C; tests/web has it"),
     *(("docs/install.md", begins, "installs; tests/e2e/test_install.py has what needs no network")
       for begins in ("python3 -m venv env", "sudo apt install", "scripts/build\n", "systemctl --user")),
     ("docs/page.md", "sweep web", "serves until Ctrl-C; tests/web has it"),
@@ -44,7 +45,7 @@ FILES = [("docs/coming-from.md", "import argparse", "train.py"),
 # Python that is a trial's program: its page, and a part of it.
 PROGRAMS = [("README.md", "sweepd.params("), ("clients/python/README.md", "sweepd.params(")]
 # Blocks of `text`, counted, so that no code hides among them.
-TEXT = {"README.md": 1, "docs/cluster.md": 4, "docs/design.md": 3, "docs/devices.md": 1,
+TEXT = {"README.md": 1, "docs/cluster.md": 3, "docs/design.md": 3, "docs/devices.md": 1,
         "docs/programs.md": 1, "docs/states.md": 2}
 
 # What a page's reader has: commands in a fresh folder that looks like a checkout, with its programs in the PATH.

@@ -1,6 +1,5 @@
-"""The executor that docs/cluster.md shows, with programs that stand for those of OpenPBS."""
+"""The executor for OpenPBS of examples/, with programs that stand for those of OpenPBS."""
 import os
-import re
 
 import pytest
 from cluster import Executor
@@ -47,8 +46,8 @@ class Site:
         for name in ("qsub", "qselect", "qdel", "qstat"):
             (path / "bin" / name).write_text(PBS)
             (path / "bin" / name).chmod(0o755)
-        with open(os.path.join(ROOT, "docs", "cluster.md"), encoding="utf-8") as page:
-            (script,) = re.findall(r"```text\n(#!/bin/sh\n.*?)```", page.read(), re.S)
+        with open(os.path.join(ROOT, "examples", "executor_pbs"), encoding="utf-8") as file:
+            script = file.read()
         assert script.count("\n") <= 60
         (path / "pbs").write_text(script)
         (path / "pbs").chmod(0o755)
