@@ -29,13 +29,14 @@ void sw_spec_space_fini(struct sw_spec *s)
 
 static bool name_ok(const char *name)
 {
-	const size_t n = strlen(name);
+	const size_t n = strlen(name), pluses = strspn(name, "+"); /* Hydra's +lr and ++lr */
 	const char *const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "_0123456789";
 
-	if (n == 0 || n > SW_SPEC_MAX_PARAM_NAME || strchr(letters, name[0]) == NULL)
+	if (pluses > 2 || pluses == n || n > SW_SPEC_MAX_PARAM_NAME ||
+	    strchr(letters, name[pluses]) == NULL)
 		return false;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = pluses; i < n; i++)
 		if (strchr(letters, name[i]) == NULL && strchr("-./", name[i]) == NULL)
 			return false;
 	return true;
@@ -45,7 +46,7 @@ static sw_status bad_name(struct sw_err *err)
 {
 	return sw_err_set(err, SW_INVALID,
 			  "a parameter's name is 1 to %d of the characters a-z A-Z 0-9 _ - . / and "
-			  "starts with a letter, a digit or _",
+			  "starts with a letter, a digit or _, or with + or ++ before it",
 			  SW_SPEC_MAX_PARAM_NAME);
 }
 

@@ -26,6 +26,7 @@ def test_tune_of_a_function_that_returns_its_metric(user):
                          run_cap=12, n=3, seed=1)
     assert not pids and result.state == "COMPLETED" and user.sweep(result.sweep)["method"] == "bayes"
     assert result.best_value == min(row["params"]["x"] ** 2 for row in result.trials) == result.best_params["x"] ** 2
+    assert f"best_value={result.best_value}, best_params={{'x': " in repr(result)
     assert len({row["metrics"]["pid"] for row in result.trials}) == 12
     assert result.reports[1][-1]["loss"] == result.trials[0]["value"]
 

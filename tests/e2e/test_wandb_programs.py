@@ -358,6 +358,12 @@ wandb.watch(None), wandb.save("x"), run.log_artifact(wandb.Artifact("n", type="t
 assert wandb.init() is run
 wandb.finish()
 assert wandb.init() is not run
+try:
+    os.path.join(run.use_artifact("me/mine/words:latest").download(), "words.txt")
+except wandb.Error as error:
+    assert "put their folder's path into the config" in str(error), error
+else:
+    raise SystemExit("download")
 for words in ("wandb.Api()", "__import__('sweepd.wandb.keras')"):
     try:
         eval(words)

@@ -72,13 +72,16 @@ static const struct {
 	 "\"parameters\" is empty: a sweep needs at least one"},
 	{"{" METRIC ",'parameters':{'a b':{'value':1}}}", "/parameters/a b",
 	 "a parameter's name is 1 to 128 of the characters a-z A-Z 0-9 _ - . / and starts with a "
-	 "letter, a digit or _"},
+	 "letter, a digit or _, or with + or ++ before it"},
 	{"{" METRIC ",'parameters':{'--x':{'value':1}}}", "/parameters/--x",
 	 "a parameter's name is 1 to 128 of the characters a-z A-Z 0-9 _ - . / and starts with a "
-	 "letter, a digit or _"},
+	 "letter, a digit or _, or with + or ++ before it"},
+	{"{" METRIC ",'parameters':{'+++x':{'value':1}}}", "/parameters/+++x",
+	 "a parameter's name is 1 to 128 of the characters a-z A-Z 0-9 _ - . / and starts with a "
+	 "letter, a digit or _, or with + or ++ before it"},
 	{"{" METRIC ",'parameters':{'../x':{'value':1}}}", "/parameters/..~1x",
 	 "a parameter's name is 1 to 128 of the characters a-z A-Z 0-9 _ - . / and starts with a "
-	 "letter, a digit or _"},
+	 "letter, a digit or _, or with + or ++ before it"},
 	{PARAM "0.1}}", "/parameters/x",
 	 "a parameter must be an object; for a constant write {\"value\": ...}"},
 	{PARAM "[1,2]}}", "/parameters/x",

@@ -32,7 +32,7 @@ static const struct {
 	 "\"max\" is missing (\"min\" needs it)"},
 	{SPACE("'-g':{'parameters':{'a':{'value':1}}}"), "/parameters/-g",
 	 "a parameter's name is 1 to 128 of the characters a-z A-Z 0-9 _ - . / and starts with a "
-	 "letter, a digit or _"},
+	 "letter, a digit or _, or with + or ++ before it"},
 	{SPACE("'g.a':{'value':1},'g':{'parameters':{'a':{'value':1}}}"),
 	 "/parameters/g/parameters/a", "there is another parameter called \"g.a\""},
 	{SPACE("'g':{'parameters':{'a':{'value':1}}},'g.a':{'value':1}"), "/parameters/g.a",

@@ -45,6 +45,23 @@ static bool is_of_child(const struct sw_words *w, const char *line)
 	       (strstr(line, "ChildFailedError") || strstr(line, "CalledProcessError"));
 }
 
+/* Names sweepd's own module beside a package that is not installed, if there is one. */
+static void add_stand_in(char said[SW_WORDS_MAX])
+{
+	static const char *const stand_ins[] = {"wandb", "ray", "hyperopt"};
+	char all[SW_WORDS_MAX];
+
+	for (size_t i = 0; i < sizeof stand_ins / sizeof *stand_ins; i++) {
+		const char *m = stand_ins[i];
+		const int n =
+			snprintf(all, sizeof all, "ModuleNotFoundError: No module named '%s'", m);
+
+		if (strcmp(said, all) == 0)
+			(void)snprintf(said + n, SW_WORDS_MAX - (size_t)n,
+				       " (or write: import sweepd.%s as %s)", m, m);
+	}
+}
+
 static void take_raised(struct sw_words *w, const char *line)
 {
 	w->traced = false;
@@ -56,6 +73,7 @@ static void take_raised(struct sw_words *w, const char *line)
 	w->taken = is_in_use(line) || (w->caused && w->taken);
 	w->caused = false;
 	memcpy(w->raised, w->last, sizeof w->raised);
+	add_stand_in(w->raised);
 }
 
 void sw_words_take(struct sw_words *w, const char *line)

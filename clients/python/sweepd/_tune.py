@@ -30,6 +30,10 @@ class TuneResult:
         """The best report's metric; None if no trial has reported."""
         return self.best_trial["value"] if self.best_trial else None
 
+    def __repr__(self) -> str:
+        return (f"TuneResult(sweep={self.sweep}, state={self.state!r}, trials={len(self.trials)}, "
+                f"best_value={self.best_value!r}, best_params={self.best_params!r})")
+
     def checkpoint(self, trial: int, best: bool = False) -> Optional[str]:
         """The folder with a trial's last checkpoint, or with that of its best report; None if it has none.
 

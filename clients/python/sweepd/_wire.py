@@ -75,8 +75,9 @@ def wire_names(names: Iterable[str]) -> Dict[str, str]:
     """A name that a spec allows for each: characters that it does not allow become "_"."""
     out: Dict[str, str] = {}
     for name in names:
-        plain = re.sub(r"[^A-Za-z0-9_./-]", "_", str(name))[:120]
-        plain = plain if re.match(r"[A-Za-z0-9_]", plain) else "_" + plain
+        plus, text = re.fullmatch(r"(?s)(\+{0,2})(.*)", str(name)).groups()  # type: ignore[union-attr]
+        plain = re.sub(r"[^A-Za-z0-9_./-]", "_", text)[:120]
+        plain = plus + (plain if re.match(r"[A-Za-z0-9_]", plain) else "_" + plain)
         taken, numbered = set(out.values()), (f"{plain}_{n}" for n in itertools.count(2))
         out[name] = next(each for each in itertools.chain([plain], numbered) if each not in taken)
     return out

@@ -49,6 +49,12 @@ class Quiet(ContextManager["Quiet"]):
     def __exit__(self, *_: Any) -> None:
         """Keeps nothing."""
 
+    def download(self, *_: Any, **__: Any) -> str:
+        """Error: what another run has logged lies on W&B's server."""
+        raise Error("an artifact's files lie on W&B's server, and sweepd keeps none: put their folder's path into the config")
+
+    file = get_path = download
+
 
 class Config(Attributes):
     """The trial's parameters, over what the script sets: as in W&B, a script cannot change what the sweep chose."""
@@ -254,5 +260,5 @@ def __getattr__(name: str) -> Any:
 
 _QUIET = frozenset(
     "Settings Image Table Video Audio Histogram Html Object3D Molecule Plotly Graph Artifact AlertLevel watch unwatch save plot "
-    "define_metric log_artifact log_code log_model link_artifact link_model alert mark_preempting termlog termwarn "
+    "define_metric log_artifact use_artifact log_code log_model link_artifact link_model alert mark_preempting termlog termwarn "
     "termerror login require teardown setup data_types sklearn tensorboard plots plot_table gym sdk".split())
