@@ -4,6 +4,8 @@
 #include "proto/json.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -86,8 +88,14 @@ sw_status sw_spec_file_parse(cJSON **out, const struct sw_buf *text, const char 
 			     const char *name, bool far, struct sw_err *err)
 {
 	const sw_status rc = parse(out, text, path, name, err);
+	char folder[PATH_MAX];
 
-	return rc == SW_OK && !far ? sw_spec_path_absolute(*out, err) : rc;
+	if (rc != SW_OK || far)
+		return rc;
+	if (strcmp(path, "-") == 0 || strlen(path) >= sizeof folder)
+		return sw_spec_path_absolute(*out, NULL, err);
+	(void)strcpy(folder, path);
+	return sw_spec_path_absolute(*out, dirname(folder), err);
 }
 
 sw_status sw_spec_file_read(cJSON **out, const char *path, bool far, struct sw_place_source *source,

@@ -64,12 +64,45 @@ TEST_ROWS(spec_path_row_becomes_its_text, rows)
 		(void)snprintf(want, sizeof want, "%.*s%s%s", (int)(gap - rows[_i].want),
 			       rows[_i].want, here, gap + 2);
 	ck_assert_int_eq(sw_json_parse(&spec, rows[_i].text, strlen(rows[_i].text), NULL), SW_OK);
-	ck_assert_msg(sw_spec_path_absolute(spec, &err) == SW_OK, "%s", err.msg);
+	ck_assert_msg(sw_spec_path_absolute(spec, NULL, &err) == SW_OK, "%s", err.msg);
 	sw_buf_init(&b, 10000);
 	sw_jw_init(&w, &b);
 	sw_jw_cjson(&w, spec);
 	ck_assert_str_eq(b.data, want);
 	sw_buf_fini(&b);
+	cJSON_Delete(spec);
+}
+
+/* A project's spec may be submitted from anywhere; what lies in the current folder goes before. */
+TEST(what_is_not_here_is_looked_for_beside_the_spec)
+{
+	static const char text[] =
+		"{\"program\":\"t.py\",\"trainer\":{\"dataset\":{\"path\":\"./d.csv\","
+		"\"val_path\":\"README.md\",\"label_path\":\"no.csv\"}},\"run\":{\"umask\":\"027\"}"
+		"}";
+	char beside[] = "/tmp/beside-XXXXXX", file[64], here[2048], want[4096];
+	struct sw_err err = SW_ERR_INIT;
+	cJSON *spec;
+
+	ck_assert_ptr_nonnull(mkdtemp(beside));
+	ck_assert_ptr_nonnull(getcwd(here, sizeof here));
+	for (int i = 0; i < 3; i++) {
+		static const char *const names[] = {"t.py", "d.csv", "README.md"};
+		(void)snprintf(file, sizeof file, "%s/%s", beside, names[i]);
+		FILE *f = fopen(file, "w");
+		ck_assert_ptr_nonnull(f);
+		(void)fclose(f);
+	}
+	ck_assert_int_eq(sw_json_parse(&spec, text, strlen(text), NULL), SW_OK);
+	ck_assert_msg(sw_spec_path_absolute(spec, beside, &err) == SW_OK, "%s", err.msg);
+	(void)snprintf(want, sizeof want,
+		       "{\"program\":\"t.py\",\"trainer\":{\"dataset\":{\"path\":\"%s/d.csv\","
+		       "\"val_path\":\"%s/README.md\",\"label_path\":\"no.csv\"}},"
+		       "\"run\":{\"umask\":\"027\",\"cwd\":\"%s\"}}",
+		       beside, here, beside);
+	char *got = cJSON_PrintUnformatted(spec);
+	ck_assert_str_eq(got, want);
+	cJSON_free(got);
 	cJSON_Delete(spec);
 }
 
@@ -91,7 +124,7 @@ TEST_ROWS(spec_path_without_memory_fails_cleanly_at_each_call, changed)
 		ck_assert_int_eq(sw_json_parse(&spec, changed[_i], strlen(changed[_i]), NULL),
 				 SW_OK);
 		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
-		const sw_status rc = sw_spec_path_absolute(spec, &err);
+		const sw_status rc = sw_spec_path_absolute(spec, NULL, &err);
 		fired = sw_fault_fired(SW_FAULT_MALLOC);
 		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
 		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
