@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Is there a desktop that could show a browser? Through ssh there is none. */
 static bool has_desktop(void)
@@ -31,6 +32,10 @@ int sw_verb_web(struct sw_cli *c)
 		if (status != SW_EXIT_DONE)
 			return status;
 	}
+	if (c->args.host == NULL && getenv("SSH_CONNECTION") != NULL && isatty(STDERR_FILENO) &&
+	    !(c->args.given & SW_OPT_PORT))
+		sw_cli_say(c, "for a browser on another machine, there: "
+			      "ssh -t -L 8642:127.0.0.1:8642 THIS sweep web --port 8642");
 	(void)snprintf(port, sizeof port, "%u", (unsigned)c->args.port);
 	words[n++] = c->args.host != NULL ? by_host : by_socket;
 	words[n++] = c->args.host != NULL ? (char *)c->args.host : c->socket;
