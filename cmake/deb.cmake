@@ -20,7 +20,7 @@ set(CPACK_DEBIAN_SWEEPD_PACKAGE_NAME sweepd)
 set(CPACK_DEBIAN_SWEEPD_DESCRIPTION "daemon that tunes hyperparameters on a machine or a cluster
  It samples configurations, trains them in worker processes or runs your program,
  stops the losers early, and keeps every result in SQLite.")
-set(CPACK_DEBIAN_SWEEPD_PACKAGE_SUGGESTS "sweepd-cuda, python3-sweepd, slurm-client, openssh-client")
+set(CPACK_DEBIAN_SWEEPD_PACKAGE_SUGGESTS "sweepd-cuda, python3-sweepd, slurm-client, openssh-client, xdg-utils")
 set(CPACK_DEBIAN_SWEEPD_PACKAGE_CONTROL_EXTRA
 	${scripts}/sweepd/prerm ${scripts}/sweepd/postinst ${scripts}/sweepd/postrm)
 
