@@ -294,6 +294,15 @@ static bool has_v(const struct sw_plot *p)
 	return false;
 }
 
+/* Rules alone are no marks of trials: rungs where nobody came. */
+static bool is_empty(const struct sw_plot *p)
+{
+	for (size_t i = 0; i < p->n_marks; i++)
+		if (!isnan(p->marks[i].x + p->marks[i].y))
+			return false;
+	return true;
+}
+
 /* Above the panels, so that it hides no mark. */
 static double draw_legend(struct sw_pen *pen, const struct sw_plot *p, double y)
 {
@@ -367,6 +376,9 @@ double sw_plot_draw(const struct sw_plot *p, struct sw_pen *pen)
 		pen->text(pen, SW_TEXT_TITLE, SW_LEFT, pen->margin, y, width, p->title);
 		y += pen->line + pen->space;
 	}
+	/* Of axes without a mark all numbers would be made up: a note says what is missing. */
+	if (p->n_notes > 0 && is_empty(p))
+		return draw_notes(pen, p, y) + pen->margin;
 	y = draw_legend(pen, p, y);
 	if (pen->draw_ramp != NULL && has_v(p))
 		y += pen->draw_ramp(pen, y);

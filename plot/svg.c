@@ -352,7 +352,6 @@ static void svg_area(struct sw_pen *pen, const struct sw_area *a)
 }
 
 static const struct sw_pen svg_pen = {
-	.width = 800,
 	.margin = 12,
 	.line = 15,
 	.space = 8,
@@ -384,7 +383,7 @@ void sw_plot_svg_style(struct sw_buf *out)
 	(void)sw_buf_addf(out, "%s%s%s", shapes, light, dark);
 }
 
-void sw_plot_svg(const struct sw_plot *p, struct sw_buf *out)
+void sw_plot_svg(const struct sw_plot *p, int width, bool bare, struct sw_buf *out)
 {
 	struct sw_buf body;
 	struct svg svg = {.pen = svg_pen, .b = &body};
@@ -393,18 +392,25 @@ void sw_plot_svg(const struct sw_plot *p, struct sw_buf *out)
 		out->failed = p->failed;
 		return;
 	}
+	svg.pen.width = width;
+	if (bare)
+		svg.pen.margin = 2;
 	sw_buf_init(&body, out->max);
 	/* The height is known only when all is drawn. */
-	const double width = svg.pen.width, height = sw_plot_draw(p, &svg.pen);
+	const double height = sw_plot_draw(p, &svg.pen);
 	(void)sw_buf_addf(out,
 			  "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"swp\" role=\"img\" "
-			  "width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n<title>",
+			  "width=\"%d\" height=\"%.0f\" viewBox=\"0 0 %d %.0f\">\n",
 			  width, height, width, height);
-	add_cut(out, p->title, 1000);
-	(void)sw_buf_adds(out, "</title>\n<style>");
-	sw_plot_svg_style(out);
-	(void)sw_buf_addf(out, "</style>\n<rect class=\"bg\" width=\"%.0f\" height=\"%.0f\"/>\n",
-			  width, height);
+	if (!bare) {
+		(void)sw_buf_adds(out, "<title>");
+		add_cut(out, p->title, 1000);
+		(void)sw_buf_adds(out, "</title>\n<style>");
+		sw_plot_svg_style(out);
+		(void)sw_buf_adds(out, "</style>\n");
+	}
+	(void)sw_buf_addf(out, "<rect class=\"bg\" width=\"%d\" height=\"%.0f\"/>\n", width,
+			  height);
 	if (body.failed != SW_OK && out->failed == SW_OK)
 		out->failed = body.failed;
 	else if (body.len > 0)

@@ -23,11 +23,13 @@ void sw_plot_write(const struct sw_plot *p, struct sw_jw *w);
  * lacks is empty. */
 void sw_plot_csv(const struct sw_plot *p, struct sw_buf *out);
 
-/* One SVG document, for a browser, a page, a notebook, a paper; about 100 bytes a mark. There is no
+/* One SVG document, `width` pixels wide (280 and more), for a browser, a page, a notebook, a paper;
+ * about 100 bytes a mark. Its letters have one size: a narrow one has its panels below each other.
+ * bare: without margins, <title> and <style>, for a page that has them itself. There is no
  * script, no reference to anything outside, and no id, so that several can stand in one page.
  * Light, or dark where the reader's settings prefer that. A mark says what it is when the pointer
  * rests on it, and data-trial whose it is. */
-void sw_plot_svg(const struct sw_plot *p, struct sw_buf *out);
+void sw_plot_svg(const struct sw_plot *p, int width, bool bare, struct sw_buf *out);
 /* What stands in <style> there, the same for all: a page with many drawings has it once. */
 void sw_plot_svg_style(struct sw_buf *out);
 

@@ -76,29 +76,16 @@ static enum MHD_Result call_method(struct sw_request *r, struct sw_web *web, con
 
 /* --- plots --- */
 
-/* A drawing without its style sheet, which the page's own file has: its policy takes no style
- * inside a document. */
 static enum MHD_Result draw(struct sw_request *r)
 {
-	const char *svg = sw_json_text(r->call.reply.result, "text", "");
-	const char *style = strstr(svg, "<style>"), *end = strstr(svg, "</style>\n");
-	enum MHD_Result rc;
-	struct sw_buf b;
+	const char *text = sw_json_text(r->call.reply.result, "text", "");
 
 	if (r->call.rc != SW_OK)
 		return pass_on(r);
 	if (strstr(r->path, ".csv") != NULL)
-		return sw_http_reply(r, 200, "text/csv; charset=utf-8", svg, SIZE_MAX,
+		return sw_http_reply(r, 200, "text/csv; charset=utf-8", text, SIZE_MAX,
 				     "Content-Disposition", "attachment");
-	if (style == NULL || end == NULL || sw_http_query(r, "whole") != NULL)
-		return sw_http_reply(r, 200, "image/svg+xml", svg, SIZE_MAX, NULL, NULL);
-	sw_buf_init(&b, SW_CLIENT_MAX_LINE);
-	(void)sw_buf_add(&b, svg, (size_t)(style - svg));
-	(void)sw_buf_adds(&b, end + strlen("</style>\n"));
-	rc = b.failed != SW_OK ? MHD_NO
-			       : sw_http_reply(r, 200, "image/svg+xml", b.data, b.len, NULL, NULL);
-	sw_buf_fini(&b);
-	return rc;
+	return sw_http_reply(r, 200, "image/svg+xml", text, SIZE_MAX, NULL, NULL);
 }
 
 /* The style sheet of all drawings. */
@@ -143,10 +130,17 @@ static void write_text(const struct sw_request *r, struct sw_jw *w, const char *
 		sw_jw_kstr(w, key, value);
 }
 
+static void write_number(const struct sw_request *r, struct sw_jw *w, const char *key)
+{
+	const char *value = sw_http_query(r, key);
+
+	if (value != NULL)
+		sw_jw_kint(w, key, strtoll(value, NULL, 10));
+}
+
 static enum MHD_Result plot(struct sw_request *r, struct sw_web *web, uint64_t sweep,
 			    const char *kind, const char *format)
 {
-	const char *n = sw_http_query(r, "n");
 	struct sw_buf b;
 	struct sw_jw w;
 
@@ -159,8 +153,10 @@ static enum MHD_Result plot(struct sw_request *r, struct sw_web *web, uint64_t s
 	write_list(&w, "with", sw_http_query(r, "with"), true);
 	write_text(r, &w, "state");
 	write_text(r, &w, "filter");
-	if (n != NULL)
-		sw_jw_kint(&w, "n", strtoll(n, NULL, 10));
+	write_number(r, &w, "n");
+	write_number(r, &w, "width");
+	/* The page has a title and a style sheet: its policy takes none inside a document. */
+	sw_jw_kbool(&w, "bare", sw_http_query(r, "whole") == NULL);
 	sw_jw_obj_end(&w);
 	char *params = b.failed == SW_OK ? sw_buf_take(&b, NULL) : NULL;
 	sw_buf_fini(&b);

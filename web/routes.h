@@ -5,7 +5,7 @@
  *   GET  /app.js, ...                                    its files (web/files.h)
  *   GET  /about                                          what it may do here, as JSON
  *   GET  /events?sweeps=1,2&list=1                       what changes (web/events.h)
- *   GET  /sweep/1/plot/curves.svg?filter=...             sweep.plot as a drawing, or .csv
+ *   GET  /sweep/1/plot/curves.svg?filter=...             sweep.plot as a bare drawing, or .csv
  *   GET  /sweep/1/trial/7/checkpoint                     the file, from the daemon's own machine
  *   POST /call/METHOD                                    params as JSON: one of the methods below
  *   POST /spec/validate, /spec/submit                    a spec as text, JSON or YAML

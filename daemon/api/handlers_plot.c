@@ -22,8 +22,8 @@ struct plot_question {
 	const struct sw_plot_kind *kind;
 	struct sw_plot_filter filter;
 	char format[8];
-	int columns;
-	bool color, ascii;
+	int width, columns;
+	bool bare, color, ascii;
 	int64_t sweeps[SWEEPS_MAX]; /* the call's own first */
 	size_t n_sweeps;
 	char *named[NAMED_MAX]; /* parameters, by their names; owned */
@@ -100,7 +100,7 @@ static void write_plot(struct plot_question *y, struct sw_plot *p)
 	}
 	sw_buf_init(&text, SW_REPLY_MAX);
 	if (strcmp(y->format, "svg") == 0)
-		sw_plot_svg(p, &text);
+		sw_plot_svg(p, y->width, y->bare, &text);
 	else if (strcmp(y->format, "csv") == 0)
 		sw_plot_csv(p, &text);
 	else
@@ -120,7 +120,7 @@ static void begin_plot(const struct plot_question *y, struct sw_plot *p)
 
 	(void)snprintf(title, sizeof title, "%.100s (sweep %lld): %s", y->rows[0].name,
 		       (long long)y->sweeps[0], y->kind->name);
-	sw_plot_init(p, y->kind->name, y->n_sweeps == 1 ? title : y->kind->name);
+	sw_plot_init(p, y->kind->name, y->bare ? "" : y->n_sweeps == 1 ? title : y->kind->name);
 }
 
 /* The axis has the label of the first sweep's. */
@@ -283,7 +283,9 @@ void sw_handle_sweep_plot(struct sw_call *call)
 	/* Copied: the call's parameters stay, but only what is here may be read on the other
 	 * thread. */
 	(void)snprintf(y->format, sizeof y->format, "%s", sw_call_str(call, "format", "marks"));
+	y->width = (int)sw_call_int(call, "width", 800);
 	y->columns = (int)sw_call_int(call, "columns", 80);
+	y->bare = cJSON_IsTrue(sw_json_get(call->params, "bare"));
 	y->color = cJSON_IsTrue(sw_json_get(call->params, "color"));
 	y->ascii = cJSON_IsTrue(sw_json_get(call->params, "ascii"));
 	y->filter.best = sw_call_int(call, "n", 0);

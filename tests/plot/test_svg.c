@@ -145,18 +145,25 @@ static const struct element *panel_element(void)
 
 static double width, height; /* of the first panel */
 
-static void draw(void)
+static void draw_wide(int page, bool bare)
 {
 	struct sw_buf b;
 
 	ck_assert_int_eq(built.failed, SW_OK);
 	sw_buf_init(&b, SVG_BYTES);
-	sw_plot_svg(&built, &b);
+	sw_plot_svg(&built, page, bare, &b);
 	ck_assert_int_eq(b.failed, SW_OK);
 	read_svg(b.data);
 	sw_buf_fini(&b);
+	if (panel_element() == NULL)
+		return;
 	width = attribute(panel_element(), "width");
 	height = attribute(panel_element(), "height");
+}
+
+static void draw(void)
+{
+	draw_wide(800, false);
 }
 
 /* A plot of one panel; max: of x, from 0, where y is from 0 to 1; 0: by its marks. */
@@ -169,6 +176,13 @@ static void begin(enum sw_plot_scale x, enum sw_plot_scale y, double max)
 		sw_plot_range(&built, SW_PLOT_X, 0, max);
 		sw_plot_range(&built, SW_PLOT_Y, 0, 1);
 	}
+}
+
+static void add_dot(void)
+{
+	sw_plot_series(&built, "dots", SW_PLOT_DOTS, SW_PLOT_PLAIN);
+	sw_plot_at(&built, .5, .5, NAN, 1);
+	sw_plot_fit(&built);
 }
 
 /* --- marks --- */
@@ -441,6 +455,48 @@ TEST_LOOP(names_of_any_bytes_are_drawn, 0, 300)
 	draw_named(name);
 }
 
+/* --- the page --- */
+
+TEST(a_narrow_drawing_has_its_panels_below_each_other)
+{
+	static const int pages[] = {280, 376, 800, 4000};
+
+	for (size_t i = 0; i < ROWS(pages); i++) {
+		size_t n = 0;
+		const struct element *panels[2];
+
+		begin(SW_PLOT_LINEAR, SW_PLOT_LINEAR, 1);
+		add_dot();
+		sw_plot_panel(&built, "other x", SW_PLOT_LINEAR, "other y", SW_PLOT_LINEAR);
+		add_dot();
+		draw_wide(pages[i], i % 2 == 1);
+		ck_assert_double_eq(attribute(&elements[0], "width"), pages[i]);
+		for (size_t k = 0; k < n_elements; k++)
+			if (strstr(elements[k].attributes, "\"panel\"") != NULL)
+				panels[n++] = &elements[k];
+		ck_assert_uint_eq(n, 2);
+		ck_assert_int_eq(attribute(panels[0], "y") < attribute(panels[1], "y"),
+				 pages[i] < 500);
+		ck_assert_double_le(attribute(panels[1], "x") + attribute(panels[1], "width"),
+				    pages[i]);
+		ck_assert_int_eq(strcmp(elements[1].name, "title") == 0, i % 2 == 0);
+		ck_assert_int_eq(strstr(shown, "font-size") != NULL, i % 2 == 0);
+	}
+}
+
+/* Axes of nothing would have numbers that nobody measured. */
+TEST(a_plot_without_a_mark_says_why_and_has_no_axes)
+{
+	begin(SW_PLOT_LINEAR, SW_PLOT_LINEAR, 1);
+	sw_plot_series(&built, "rungs", SW_PLOT_RULES, SW_PLOT_PRUNED);
+	sw_plot_at(&built, .3, NAN, NAN, 0);
+	sw_plot_note(&built, "No trial has a value yet.");
+	draw();
+	ck_assert_ptr_null(panel_element());
+	ck_assert_ptr_null(strstr(shown, "x label"));
+	ck_assert_ptr_nonnull(strstr(shown, "No trial has a value yet."));
+}
+
 TEST(a_plot_that_failed_is_not_drawn)
 {
 	struct sw_buf b;
@@ -448,21 +504,26 @@ TEST(a_plot_that_failed_is_not_drawn)
 	begin(SW_PLOT_LINEAR, SW_PLOT_LINEAR, 1);
 	built.failed = SW_TOO_BIG;
 	sw_buf_init(&b, SVG_BYTES);
-	sw_plot_svg(&built, &b);
+	sw_plot_svg(&built, 800, false, &b);
 	ck_assert_int_eq(b.failed, SW_TOO_BIG);
 	ck_assert_uint_eq(b.len, 0);
 	built.failed = SW_OK;
 	sw_buf_init(&b, 800);
-	sw_plot_svg(&built, &b);
+	sw_plot_svg(&built, 800, false, &b);
 	ck_assert_int_eq(b.failed, SW_TOO_BIG);
 	sw_buf_fini(&b);
 }
 
 #ifdef SW_FAULTS
+static void write_whole(const struct sw_plot *p, struct sw_buf *out)
+{
+	sw_plot_svg(p, 800, false, out);
+}
+
 TEST(no_memory_is_said)
 {
 	begin(SW_PLOT_LINEAR, SW_PLOT_LINEAR, 1);
-	ck_assert_says_no_memory(sw_plot_svg);
+	ck_assert_says_no_memory(write_whole);
 }
 #endif
 

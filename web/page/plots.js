@@ -24,7 +24,7 @@ export function plot(sweep, kind, question, address) {
   const line = h("p", {class: "faint"});
   const numbers = h("div");
   let dirty = true, seen = false, busy = false, held = false, last = 0, timer = 0, ended = false,
-      abort = null;
+      width = 0, abort = null;
 
   async function fetchIt() {
     timer = 0;
@@ -39,9 +39,11 @@ export function plot(sweep, kind, question, address) {
     last = Date.now();
     abort = new AbortController();
     try {
-      const svg = await drawing(`/sweep/${sweep}/plot/${kind}.svg${address()}`, abort.signal);
-      svg.removeAttribute("width");
-      svg.removeAttribute("height");
+      width = Math.min(Math.max(place.clientWidth, 280), 4000);
+      const svg = await drawing(
+        `/sweep/${sweep}/plot/${kind}.svg${address() ? address() + "&" : "?"}width=${width}`,
+        abort.signal);
+      svg.setAttribute("aria-label", `${kind}: ${question}`);
       if (held) dirty = true;
       else if (!ended) {
         show(place, svg);
@@ -133,18 +135,23 @@ export function plot(sweep, kind, question, address) {
     fetchIt();
   }, {rootMargin: "100px"});
   look.observe(element);
+  // A drawing has the width of its place, so that its letters have the page's size.
+  const size = new ResizeObserver(() => width && place.clientWidth !== width && change());
+  size.observe(place);
   document.addEventListener("visibilitychange", fetchIt);
+  const change = () => {
+    dirty = true;
+    if (!timer) fetchIt();
+  };
   return {
     element,
-    change() {
-      dirty = true;
-      if (!timer) fetchIt();
-    },
+    change,
     end() {
       ended = true;
       clearTimeout(timer);
       abort?.abort();
       look.disconnect();
+      size.disconnect();
       document.removeEventListener("visibilitychange", fetchIt);
     },
   };
