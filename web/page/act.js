@@ -7,6 +7,8 @@ import {parameter} from "/table.js";
 const word = (text) =>
   (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${String(text).replaceAll("'", "'\\''")}'`);
 
+const grave = /^(Cancel|Delete)/;  // what cannot be taken back
+
 // fields: [name, label, value, type]; command(values) and params(values) from what they hold.
 function ask({title, text, verb, method, fields = [], command, params, then}) {
   const inputs = fields.map(([name, label, value, type = "text"]) => [name, h("input", {
@@ -21,7 +23,7 @@ function ask({title, text, verb, method, fields = [], command, params, then}) {
   const values = () => Object.fromEntries(
     inputs.map(([name, i]) => [name, i.type === "checkbox" ? i.checked : i.value.trim()]));
   const code = h("code"), line = h("p", {class: "refused", role: "alert"}),
-        go = h("button", {type: "submit"}, verb);
+        go = h("button", {type: "submit", class: grave.test(verb) && "danger"}, verb);
   const shown = () => {
     code.textContent = command(values());
   };
@@ -47,8 +49,13 @@ function ask({title, text, verb, method, fields = [], command, params, then}) {
           h("button", {type: "button", onclick: () => dialog.close()}, "Leave it"))));
 }
 
-const button = (name, of, what) =>
-  h("button", {type: "button", onclick: what, "aria-label": `${name} ${of}`}, name);
+const button = (name, of, what) => h("button", {
+  type: "button",
+  class: grave.test(name) && "danger",
+  onclick: what,
+  "aria-label": `${name} ${of}`
+},
+  name);
 
 // A value as it was typed: JSON where it is JSON, else a text.
 function typed(text) {
@@ -75,7 +82,7 @@ function enqueue(sweep, names, params) {
   });
 }
 
-export function actions(s) {
+export function actions(s, annotated) {
   const sweep = s.sweep, of = `sweep ${sweep}`,
         ended = ["COMPLETED", "CANCELLED", "FAILED"].includes(s.state);
   if (about.read_only) return null;
@@ -90,11 +97,7 @@ export function actions(s) {
   return h("div", {class: "bar", role: "group", "aria-label": "Actions"},
     s.state === "RUNNING" &&
       simple("Pause", "sweep.pause", "No new trials are handed out; those that run go on."),
-    s.state === "PAUSED" && simple("Resume", "sweep.resume"),
-    !ended &&
-      simple("Cancel", "sweep.cancel", "Its running trials stop. It cannot go on afterwards.",
-        "Cancel the sweep"),
-    button("Extend", of, () => ask({
+    s.state === "PAUSED" && simple("Resume", "sweep.resume"), button("Extend", of, () => ask({
       title: `Extend ${of}`,
       text: "A completed sweep goes on.",
       verb: "Extend",
@@ -124,7 +127,8 @@ export function actions(s) {
       fields: [["tags", "words", (s.tags || []).join(" ")]],
       command: (v) =>
         `sweep tag ${sweep} ${v.tags.split(/\s+/).filter(Boolean).map(word).join(" ") || "''"}`,
-      params: (v) => ({sweep, tags: v.tags.split(/\s+/).filter(Boolean)})
+      params: (v) => ({sweep, tags: v.tags.split(/\s+/).filter(Boolean)}),
+      then: annotated
     })),
     button("Note", of, () => ask({
       title: `Note on ${of}`,
@@ -132,8 +136,12 @@ export function actions(s) {
       method: "sweep.annotate",
       fields: [["note", "text", s.note || ""]],
       command: (v) => `sweep note ${sweep} ${word(v.note) || "''"}`,
-      params: (v) => ({sweep, note: v.note})
+      params: (v) => ({sweep, note: v.note}),
+      then: annotated
     })),
+    !ended &&
+      simple("Cancel", "sweep.cancel", "Its running trials stop. It cannot go on afterwards.",
+        "Cancel the sweep"),
     ended && button("Delete", of, () => ask({
       title: `Delete ${of}`,
       text: "Its trials, reports, checkpoints and logs are gone for good.",
@@ -179,7 +187,7 @@ export function newView(view) {
     placeholder: "Paste a spec: YAML or JSON"
   });
   const faults = h("ul", {class: "faults"}),
-        submit = h("button", {type: "button", disabled: true}, "Submit");
+        submit = h("button", {type: "button", class: "submit", disabled: true}, "Submit");
   let asked = 0;
 
   function tell(e) {

@@ -77,7 +77,8 @@ export const number = (v) => {
   if (v == null) return "";
   if (typeof v !== "number") return typeof v === "object" ? JSON.stringify(v) : String(v);
   if (Number.isInteger(v) && Math.abs(v) < 1e15) return String(v);
-  return String(Number(v.toPrecision(4)));
+  const four = Number(v.toPrecision(4));
+  return four !== 0 && Math.abs(four) < 1e-4 ? four.toExponential() : String(four);
 };
 
 export const seconds = (s) => {
@@ -88,7 +89,8 @@ export const seconds = (s) => {
   return m < 60 ? `${m}m${two(s % 60)}s` : `${Math.floor(m / 60)}h${two(m % 60)}m`;
 };
 
-export const time = (ms) => (ms == null ? "" : new Date(ms).toLocaleString());
+// "2026-05-01 13:05" where the reader is.
+export const time = (ms) => (ms == null ? "" : new Date(ms).toLocaleString("sv").slice(0, 16));
 
 // A state with its sign: colour is not all that tells them apart.
 const signs = {

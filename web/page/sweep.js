@@ -40,10 +40,10 @@ export function sweepView(view, sweeps) {
   const sweep = sweeps[0], several = sweeps.length > 1;
   const heads = new Map();
   const title = h("h1", {}, several ? "Compare" : `Sweep ${sweep}`), top = h("div"),
-        acts = h("div"), bar = h("div", {class: "bar"});
+        about = h("p", {class: "faint"}), acts = h("div"), bar = h("div", {class: "bar"});
   const panel = h("div", several ? {} : {role: "tabpanel", id: "panel", "aria-labelledby": "tab"});
   const line = h("p", {class: "faint"});
-  let parts = [], spec = null, redraw = () => {}, decided = [];
+  let parts = [], spec = null, redraw = () => {}, decided = [], listed = {};
 
   const filter = () => query().get("filter") || "";
   function address(kind) {
@@ -187,6 +187,23 @@ export function sweepView(view, sweeps) {
     explain();
   });
 
+  function showActions() {
+    const s = {...heads.get(sweep), tags: listed.tags, note: listed.note};
+    showOf(about, [s.tags, s.note],
+      () => [(s.tags || []).map((t) => [h("span", {class: "tag"}, t), " "]), s.note]);
+    if (s.state)
+      showOf(acts, [s.state, s.run_cap, s.parameters, s.best?.trial, s.tags, s.note],
+        () => actions(s, list));
+  }
+
+  // Tags and the note stand in the list of sweeps alone.
+  async function list() {
+    const page = await call("sweep.list", {after: sweep + 1, limit: 1}).catch(() => null);
+    if (page?.sweeps[0]?.sweep !== sweep) return;
+    listed = page.sweeps[0];
+    showActions();
+  }
+
   function take(s) {
     const before = heads.get(s.sweep), value = s.best?.best?.value ?? s.best?.value,
           better =
@@ -212,18 +229,18 @@ export function sweepView(view, sweeps) {
       title.textContent = s.name || `Sweep ${sweep}`;
       document.title = `${s.name || sweep} · sweepd`;
       show(top, facts(s));
-      showOf(
-        acts, [s.state, s.run_cap, s.parameters, s.best?.trial, s.tags, s.note], () => actions(s));
+      showActions();
     }
     parts.forEach((p) => p.change());
     redraw();
     explain();
   }
 
-  show(
-    view, h("p", {class: "up"}, h("a", {href: "/"}, "Sweeps")), title, top, acts, line, bar, panel);
+  show(view, h("p", {class: "up"}, h("a", {href: "/"}, "Sweeps")), title, about, top, acts, line,
+    bar, panel);
   if (several) pages.plots();
   else tab(tabs.includes(query().get("tab")) ? query().get("tab") : "plots", false);
+  if (!several) list();
   const end = live({sweeps}, {
     sweep: take,
     refused: (text) => {

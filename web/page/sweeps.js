@@ -8,7 +8,7 @@ const all = (c) => done(c) + c.RUNNING + c.PAUSED + c.PENDING;
 
 const best = (s) => s.best ?
   [
-    number(s.best.value), " ",
+    h("strong", {}, number(s.best.value)), " ",
     h("a", {href: `/sweep/${s.sweep}/trial/${s.best.trial}`}, `trial ${s.best.trial}`)
   ] :
   s.pareto ? `${s.pareto.trials} on the front` :
@@ -67,8 +67,8 @@ export function sweepsView(view) {
       h("td", {}, state(s.state, s.cause)),
       h("td", {}, h("progress", {max: total || 1, value: done(s.counts), "aria-label": text}), " ",
         text),
-      h("td", {}, best(s), " ", spark(seen.get(s.sweep) || [])),
-      h("td", {}, s.metric || (s.metrics || []).join(", ")), h("td", {}, s.method),
+      h("td", {}, best(s), h("div", {class: "faint"}, s.metric || (s.metrics || []).join(", "))),
+      h("td", {}, spark(seen.get(s.sweep) || [])), h("td", {}, s.method),
       h("td", {class: "n"}, seconds(s.seconds)), h("td", {}, time(s.created_ms)));
   }
 
@@ -109,12 +109,12 @@ export function sweepsView(view) {
   });
   show(view, h("h1", {}, "Sweeps"), h("div", {class: "bar"}, search, compare),
     h("div", {class: "wide", tabindex: "0", role: "region", "aria-label": "Sweeps"},
-      h("table", {},
+      h("table", {class: "sweeps"},
         h("thead", {},
           h("tr", {},
             [
               h("span", {class: "unseen"}, "compare"), "#", "name", "state", "trials", "best",
-              "metric", "method", "time", "submitted"
+              h("span", {class: "unseen"}, "best so far"), "method", "time", "submitted"
             ].map((t) => h("th", {scope: "col"}, t)))),
         body)),
     note, more);

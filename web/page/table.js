@@ -6,14 +6,15 @@ import {go, query, setQuery} from "/route.js";
 const ROW = 28;  // pixels, as page.css has it
 const PAGE = 100;
 
+// A name, what a row has there, and the least width; wider ones share what is left.
 const plain = [
-  ["trial", (t) => t.trial],
-  ["state", (t) => state(t.state, t.cause)],
-  ["value", (t) => number(t.best?.value ?? t.value)],
-  ["step", (t) => t.step || ""],
-  ["seconds", (t) => seconds(t.seconds)],
-  ["cause", (t) => t.cause || ""],
-  ["parent", (t) => t.parent ?? ""],
+  ["trial", (t) => t.trial, 72],
+  ["state", (t) => state(t.state, t.cause), 136],
+  ["value", (t) => number(t.best?.value ?? t.value), 96],
+  ["step", (t) => t.step || "", 64],
+  ["seconds", (t) => seconds(t.seconds), 88],
+  ["cause", (t) => t.cause || "", 192],
+  ["parent", (t) => t.parent ?? "", 80],
 ];
 
 // "opt.wd" of {"opt": {"wd": 0}}
@@ -68,7 +69,9 @@ export function trialTable(sweep) {
                     },
                       name))));
     scroll.setAttribute("aria-colcount", columns.length);
-    scroll.style.setProperty("--columns", columns.length);
+    scroll.style.setProperty(
+      "--columns", columns.map(([, , least]) => `minmax(${least}px, ${least}fr)`).join(" "));
+    scroll.style.setProperty("--least", `${columns.reduce((n, c) => n + c[2], 0)}px`);
   }
 
   function choose() {
@@ -88,7 +91,7 @@ export function trialTable(sweep) {
   }
 
   function setColumns() {
-    const own = names.map((n) => [n, (t) => number(parameter(t.params, n))]);
+    const own = names.map((n) => [n, (t) => number(parameter(t.params, n)), 124]);
     const all = [...plain, ...own], wanted = query().get("columns")?.split(",");
     columns = wanted ? all.filter(([n]) => wanted.includes(n)) :
                        [...plain.slice(0, 3), ...own.slice(0, 8), ...plain.slice(3, 6)];

@@ -44,11 +44,14 @@ export function trialView(view, sweep, trial) {
     try {
       const [t, w] =
         await Promise.all([call("trial.get", {sweep, trial}), call("trial.why", {sweep, trial})]);
-      show(top, h("dl", {class: "facts"}, [
-        ["state", state(t.state, t.cause)], ["cause", t.cause || "–"],
-        ["best", t.best ? `${number(t.best.value)} at step ${t.best.step}` : "–"], ["step", t.step],
-        ["time", seconds(t.seconds)], ["began", time(t.created_ms)]
-      ].map(([k, v]) => h("div", {}, h("dt", {}, k), h("dd", {}, v)))));
+      show(top,
+        h("dl", {class: "facts"},
+          [
+            ["state", state(t.state, t.cause), t.cause && ` ${t.cause}`],
+            ["best", t.best ? number(t.best.value) : "–", t.best && ` at step ${t.best.step}`],
+            ["step", t.step], ["time", seconds(t.seconds)], ["began", time(t.created_ms)]
+          ].map(([k, v, more]) => h("div", {}, h("dt", {}, k),
+                  h("dd", {}, v, more && h("span", {class: "faint"}, more))))));
       showOf(acts, [t.state, names], () => trialActions(sweep, t, names));
       why.textContent = w.text;
       const other = best && best.trial !== trial;
@@ -78,12 +81,14 @@ export function trialView(view, sweep, trial) {
     } catch (e) { line.textContent = e.message; }
   });
 
-  show(view, h("p", {class: "up"}, h("a", {href: `/sweep/${sweep}`}, `Sweep ${sweep}`)),
-    h("h1", {}, `Trial ${sweep}/${trial}`), line, top, acts, h("h2", {}, "Why"), why,
-    h("h2", {}, "Parameters"), params, kin, curve.element, h("h2", {}, "Attempts"), attempts,
-    h("h2", {}, "Log"), log);
+  const up = h("a", {href: `/sweep/${sweep}`}, `Sweep ${sweep}`);
+  show(view, h("p", {class: "up"}, up), h("h1", {}, `Trial ${sweep}/${trial}`), line, top, acts,
+    h("div", {class: "two"},
+      h("div", {}, h("h2", {}, "Why"), why, h("h2", {}, "Parameters"), params, kin),
+      h("div", {}, curve.element, h("h2", {}, "Attempts"), attempts, h("h2", {}, "Log"), log)));
   const end = live({sweeps: [sweep]}, {
     sweep(s) {
+      up.textContent = s.name || `Sweep ${sweep}`;
       names = s.parameters;
       best = s.best;
       if (s.reset || s.trials.some((t) => t.trial === trial)) {
