@@ -27,9 +27,11 @@ SPEC = {"name": "shapes", "method": "random", "seed": 1, "run_cap": 40, "max_con
 class Served:
     """A daemon and its page."""
 
+    devices = "none"
+
     def __init__(self, folder, *options):
         self.folder = folder
-        self.daemon = Daemon(folder, "none", ()).start()
+        self.daemon = Daemon(folder, self.devices, ()).start()
         self.options = options
         self.process = None
         self.serve()
