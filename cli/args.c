@@ -62,6 +62,7 @@ const struct sw_option sw_options[] = {
 	 "of the data, if not what its name says: csv, npy, idx, cifar10, cifar100 or tokens"},
 	{"port", 0, SW_OPT_PORT, SW_KIND_NUMBER, AT(port), "N",
 	 "of 127.0.0.1 (default: a free one)"},
+	{"write", 0, SW_OPT_WRITE, SW_KIND_FLAG, 0, NULL, "tools that change something, too"},
 	{"read-only", 0, SW_OPT_READ_ONLY, SW_KIND_FLAG, 0, NULL, "the page changes nothing"},
 	{"no-open", 0, SW_OPT_NO_OPEN, SW_KIND_FLAG, 0, NULL,
 	 "only print the address, open no browser"},

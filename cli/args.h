@@ -48,6 +48,7 @@ typedef uint64_t sw_opts;
 #define SW_OPT_NO_OPEN         ((sw_opts)1 << 34)
 #define SW_OPT_FILTER          ((sw_opts)1 << 35)
 #define SW_OPT_SORT            ((sw_opts)1 << 36)
+#define SW_OPT_WRITE           ((sw_opts)1 << 37)
 #define SW_OPT_EDIT                                                                                \
 	(SW_OPT_RUN_CAP | SW_OPT_MAX_CONCURRENT | SW_OPT_WEIGHT | SW_OPT_TIME_BUDGET |             \
 	 SW_OPT_GPU_HOURS | SW_OPT_LEASE | SW_OPT_TARGET | SW_OPT_RANGE)

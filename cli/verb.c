@@ -166,6 +166,10 @@ const struct sw_verb sw_verbs[] = {
 	{"rpc", sw_verb_rpc, SW_REF_NONE, 1, 2, 0, false, "METHOD [JSON]",
 	 "makes one JSON-RPC call and prints the result",
 	 "The method rpc.discover prints all methods as an OpenRPC document.\n"},
+	{"mcp", sw_verb_mcp, SW_REF_NONE, 0, 0, SW_OPT_WRITE, false, "",
+	 "serves sweeps to a language model as tools (Model Context Protocol)",
+	 "A host starts it and talks on its stdin and stdout: {\"command\": \"sweep\", \"args\":\n"
+	 "[\"mcp\"]} in its configuration.\n"},
 	{"dial", sw_verb_dial, SW_REF_NONE, 0, 0, 0, false, "",
 	 "joins stdin and stdout with the daemon, for `sweep --host`",
 	 "`sweep --host box ls` runs `ssh box sweep dial` and talks JSON-RPC with it. It ends "

@@ -15,6 +15,7 @@ int sw_verb_trials(struct sw_cli *c);
 int sw_verb_export(struct sw_cli *c);
 int sw_verb_watch(struct sw_cli *c);
 int sw_verb_web(struct sw_cli *c);
+int sw_verb_mcp(struct sw_cli *c);
 int sw_verb_best(struct sw_cli *c);
 int sw_verb_plot(struct sw_cli *c);
 int sw_verb_importance(struct sw_cli *c);

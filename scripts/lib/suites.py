@@ -14,7 +14,7 @@ import sys
 
 # A folder has the files of the rooms in it, too: what concerns the whole daemon stands at the daemon.
 E2E = {
-    "cli": "cli complete docs export export_files gpu_check host man sass wandb wandb_programs why",
+    "cli": "cli complete docs export export_files gpu_check host man mcp sass wandb wandb_programs why",
     "clients": "clients_trial import python python_callbacks python_install python_odd"
                " python_programs python_ray python_ray_runs python_tune",
     "daemon": "budgets crash install limits machine_limits stop system systemd",
