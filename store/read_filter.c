@@ -64,6 +64,7 @@ sw_status sw_read_filtered(struct sw_db *db, int64_t sweep, const struct sw_filt
 {
 	struct sw_give g = {.trial = cb, .arg = arg};
 	const char *order = f->order.len > 0 ? f->order.data : "t.trial";
+	const char *way = f->descending ? "DESC" : "ASC";
 	struct sw_buf sql;
 
 	sw_buf_init(&sql, (size_t)1 << 18);
@@ -71,20 +72,21 @@ sw_status sw_read_filtered(struct sw_db *db, int64_t sweep, const struct sw_filt
 			  f->n_values + 1, f->where.data);
 	sw_status rc = run(db, f, &sql, SW_INTS(sweep), take_total, total, err);
 	sw_buf_clear(&sql);
-	/* First the numbers, so that the sorter holds two values a trial; then their rows. A trial
-	 * without the value comes last, whichever way. */
+	/* First the numbers, so that an order that an index has sorts nothing, and another one
+	 * holds no more than the rows up to the window's end. A trial without the value comes
+	 * last, whichever way. */
 	(void)sw_buf_addf(
 		&sql,
-		"WITH page AS MATERIALIZED (SELECT t.trial AS trial, row_number() OVER (ORDER BY"
-		" %s %s NULLS LAST, t.trial) AS place FROM trial t WHERE t.sweep = ?%zu AND (%s)"
-		" ORDER BY place LIMIT ?%zu OFFSET ?%zu)"
+		"WITH page AS MATERIALIZED (SELECT t.trial AS trial FROM trial t WHERE t.sweep ="
+		" ?%zu AND (%s) ORDER BY %s %s NULLS LAST, t.trial LIMIT ?%zu OFFSET ?%zu)"
 		" SELECT " SW_TRIAL_COLS(
 			"t.step", "t.value",
 			SW_TRIAL_OF("r.metrics")) " FROM page p"
 						  " CROSS JOIN trial t ON t.sweep = ?%zu AND "
-						  "t.trial = p.trial ORDER BY p.place",
-		order, f->descending ? "DESC" : "ASC", f->n_values + 1, f->where.data,
-		f->n_values + 2, f->n_values + 3, f->n_values + 1);
+						  "t.trial = p.trial ORDER BY %s %s NULLS LAST, "
+						  "t.trial",
+		f->n_values + 1, f->where.data, order, way, f->n_values + 2, f->n_values + 3,
+		f->n_values + 1, order, way);
 	if (rc == SW_OK)
 		rc = run(db, f, &sql, SW_INTS(sweep, limit, skip), sw_give_trial, &g, err);
 	sw_buf_fini(&sql);
