@@ -57,6 +57,24 @@ def test_report_is_seen_within_a_second(page, sweep):
         page.sees("-6.5 at step 2")
 
 
+def test_drawings_anew_come_one_after_the_other(page, sweep):
+    page.go(f"/sweep/{sweep}")
+    wait_until(lambda: len(page.all("figure svg.swp")) >= 4, "drawings")
+    now = page.browser.execute_script("return performance.now()")
+    with page.served.client() as client:
+        t, steps = client.ask(sweep)[0], iter(range(1, 10000))
+
+        def fetched():
+            step = next(steps)
+            client.report(sweep, t, step, step, loss=1 / step)
+            return page.browser.execute_script(
+                "const all = performance.getEntriesByType('resource')"
+                ".filter((e) => e.name.includes('/plot/') && e.startTime > arguments[0]);"
+                "return all.length >= 8 && all.map((e) => [e.startTime, e.responseEnd])", now)
+        times = sorted(wait_until(fetched, "drawings anew"))
+    assert all(end <= begin for (_, end), (begin, _) in zip(times, times[1:])), times
+
+
 def test_table_is_filtered_sorted_and_its_view_is_in_the_url(page, sweep):
     page.go(f"/sweep/{sweep}?tab=trials")
     page.sees("12 trials")

@@ -45,7 +45,7 @@ export async function drawing(path, signal) {
   const parsed =
     new DOMParser().parseFromString(await response.text(), "image/svg+xml").documentElement;
   if (parsed.nodeName !== "svg") throw new Refused({message: "the drawing could not be read"}, 0);
-  return document.importNode(parsed, true);
+  return document.adoptNode(parsed);  // moved: a copy would be as much again to clear away
 }
 
 // Events of `sweeps` (numbers) and, with list, of the list of all. While the page is not seen there
