@@ -24,8 +24,8 @@ install(FILES cli/completion/sweep.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bas
 	COMPONENT sweepd)
 install(FILES cli/completion/_sweep DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT sweepd)
 install(FILES cli/completion/sweep.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT sweepd)
-install(DIRECTORY clients/python/sweepd DESTINATION lib/python3/dist-packages COMPONENT python EXCLUDE_FROM_ALL
-	PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY clients/python/sweepd clients/python/hydra_plugins DESTINATION lib/python3/dist-packages
+	COMPONENT python EXCLUDE_FROM_ALL PATTERN __pycache__ EXCLUDE)
 if(SW_HAVE_CUDA)
 	install(TARGETS sweepd-cuda LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/sweepd COMPONENT cuda)
 endif()

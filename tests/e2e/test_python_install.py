@@ -25,7 +25,7 @@ def test_pip_installs_the_package_without_a_network(tmp_path):
                            "--target", str(target), str(source)], capture_output=True, text=True, check=False,
                           env=environment(PIP_DISABLE_PIP_VERSION_CHECK="1", PIP_ROOT_USER_ACTION="ignore"))
     assert done.returncode == 0, done.stderr
-    assert (target / "sweepd" / "py.typed").exists()
+    assert (target / "sweepd" / "py.typed").exists() and (target / "hydra_plugins" / "sweepd_sweeper").is_dir()
     code = f"import importlib; print([importlib.import_module(name).__name__ for name in {MODULES}])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path,
                           env=environment(PYTHONPATH=str(target)))

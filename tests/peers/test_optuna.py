@@ -1,5 +1,7 @@
 """Optuna on the daemon: its own suites for samplers and storages that are not its own, shipped in its package, and what
 is promised of a study."""
+import io
+import json
 import os
 import re
 import subprocess
@@ -531,3 +533,13 @@ def test_three_processes_of_one_script_make_24_trials(tmp_path, monkeypatch, kil
             process.kill()
             process.wait()
         daemon.stop()
+
+
+def test_dashboard_lists_the_study_of_the_daemon():
+    dashboard = pytest.importorskip("optuna_dashboard", reason="optuna-dashboard cannot be installed here")
+    study = sweepd.optuna.create_study()
+    study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=2)
+    app = dashboard.wsgi(sweepd.optuna.Storage(f"optuna/{study.study_name}"))
+    answer = b"".join(app({"REQUEST_METHOD": "GET", "PATH_INFO": "/api/studies", "wsgi.input": io.BytesIO(), "wsgi.errors": sys.stderr,
+                           "SERVER_NAME": "here", "SERVER_PORT": "80", "wsgi.url_scheme": "http"}, lambda *_: None))
+    assert [each["study_name"] for each in json.loads(answer)["study_summaries"]] == [study.study_name]

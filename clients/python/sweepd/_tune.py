@@ -1,7 +1,7 @@
 """tune(): the best parameters of a function, each trial in a process of its own."""
 import os
 import sys
-from typing import Any, Callable, Dict, List, Mapping, Optional, Union
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
 
 from ._client import Client
 from ._driver import Driver, checkpoint_path, checkpoints
@@ -49,24 +49,24 @@ class TuneResult:
 
 
 def tune(fn: Callable[[Dict[str, Any]], Any], space: Mapping[str, Any],
-         metric: Union[str, Mapping[str, str]] = "loss", goal: str = "minimize",
+         metric: Union[str, Mapping[str, str], Sequence[Mapping[str, str]]] = "loss", goal: str = "minimize",
          run_cap: int = 20, n: Optional[int] = None, method: str = "bayes", client: Optional[Client] = None,
          gpus: Optional[List[str]] = None, grace_s: float = 10, **spec: Any) -> TuneResult:
     """Searches `space` (the `parameters` of docs/spec.md) for the params with which fn(params) does best.
 
     fn runs in a process of its own for each trial, `n` at once (default: the cores, or one for each of `gpus`). It may
     call sweepd.report(step, loss=...), which ends the trial when it is to end, and it may return the metric, or a dict
-    of metrics. `metric` may be the spec's own {"name": ..., "goal": ...}. `gpus`: what CUDA_VISIBLE_DEVICES is in each
+    of metrics. `metric` may be the spec's own {"name": ..., "goal": ...}, or a list of them. `gpus`: what CUDA_VISIBLE_DEVICES is in each
     process. More keys of the spec, such as early_terminate, go by name. If all trials fail the first one's error is
     raised. CUDA must not have been initialised before: a forked process cannot use it.
     """
     check_fork()
-    if not isinstance(metric, str):
-        metric, goal = metric["name"], metric.get("goal", "minimize")
+    goals = [{"name": metric, "goal": goal} if isinstance(metric, str) else metric] if isinstance(
+        metric, (str, Mapping)) else list(metric)
     client = client or Client()
-    sweep = client.submit({"method": method, "run_cap": run_cap, "metric": {"name": metric, "goal": goal},
-                           "parameters": dict(space), **spec})
-    driver = Driver(client, sweep, fn, metric, n or (len(gpus) if gpus else len(os.sched_getaffinity(0))), gpus, grace_s)
+    sweep = client.submit({"method": method, "run_cap": run_cap, "parameters": dict(space),
+                           **({"metric": goals[0]} if len(goals) == 1 else {"metrics": goals}), **spec})
+    driver = Driver(client, sweep, fn, goals[0]["name"], n or (len(gpus) if gpus else len(os.sched_getaffinity(0))), gpus, grace_s)
     driver.run()
     result = TuneResult(client, driver)
     if result.trials and all(trial["state"] in ("FAILED", "INFEASIBLE") for trial in result.trials):
