@@ -45,7 +45,7 @@ FILES = [("docs/coming-from.md", "import argparse", "train.py"),
 # Python that is a trial's program: its page, and a part of it.
 PROGRAMS = [("README.md", "sweepd.params("), ("clients/python/README.md", "sweepd.params(")]
 # Blocks of `text`, counted, so that no code hides among them.
-TEXT = {"README.md": 1, "docs/cluster.md": 3, "docs/design.md": 3, "docs/devices.md": 1,
+TEXT = {"README.md": 1, "docs/cluster.md": 3, "docs/coming-from.md": 1, "docs/design.md": 3, "docs/devices.md": 1,
         "docs/programs.md": 1, "docs/states.md": 2}
 
 # What a page's reader has: commands in a fresh folder that looks like a checkout, with its programs in the PATH.
