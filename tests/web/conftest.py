@@ -106,15 +106,39 @@ def browser_fixture(tmp_path_factory):
     driver.quit()
 
 
-@pytest.fixture(name="page")
-def page_fixture(browser, served):
-    """The page, opened by its address; at the end nothing was said in the console, and nobody else was asked."""
-    page = Page(browser, served)
-    browser.get_log("browser"), browser.get_log("performance")
-    browser.get(served.url)
-    yield page
-    page.check()
+@pytest.fixture(name="open_page")
+def open_page_fixture(browser, serve):  # serve: what it serves ends after the pages
+    """Pages, opened by their addresses; at the end nothing was said in the console, and nobody else was asked."""
+    pages = []
+
+    def make(served):
+        browser.get_log("browser"), browser.get_log("performance")
+        pages.append(Page(browser, served))
+        browser.get(served.url)
+        return pages[-1]
+
+    yield make
+    for page in pages:
+        page.check()
     browser.get("about:blank")
+
+
+@pytest.fixture(name="page")
+def page_fixture(open_page, served):
+    return open_page(served)
+
+
+def says(element):
+    """What a reader of the screen is told of it, near enough to find it by."""
+    return f"{element.text} {element.get_attribute('aria-label') or ''}"
+
+
+# What the window shows is there: no drawing of it is on its way. The rest is to be the same twice.
+SETTLED = """
+const seen = (e) => { const r = e.getBoundingClientRect(); return r.bottom > 0 && r.top < innerHeight && r.width; };
+return [...document.querySelectorAll("[aria-busy=true]")].some(seen) ? "" :
+  [document.querySelectorAll("main *").length, document.body.scrollHeight, scrollY].join();
+"""
 
 
 class Page:
@@ -122,8 +146,16 @@ class Page:
         self.browser, self.served = browser, served
         self.expected = ()  # what the console may say, parts of lines
 
+    def ask(self, method, **params):
+        """What the daemon itself says."""
+        with self.served.client() as client:
+            return client.call(method, **params)
+
     def go(self, path):
         self.browser.get(self.served.base + path)
+
+    def script(self, text, *arguments):
+        return self.browser.execute_script(text, *arguments)
 
     def all(self, css):
         return self.browser.find_elements("css selector", css)
@@ -133,7 +165,7 @@ class Page:
         def look():
             for element in self.all(css):
                 try:
-                    if element.is_displayed() and text in (element.text or element.get_attribute("aria-label") or ""):
+                    if element.is_displayed() and text in says(element):
                         return element
                 except Exception as error:  # it was drawn anew meanwhile
                     if "stale" not in str(error):
@@ -153,26 +185,66 @@ class Page:
         wait_until(press, f"a click on {css} {text!r}")
 
     def text(self):
-        return self.browser.execute_script("return document.body.innerText") or ""
+        return self.script("return document.body.innerText") or ""
 
     def sees(self, text):
         wait_until(lambda: text in self.text(), f"{text!r} on the page: {self.text()[:1500]}")
+
+    def until(self, script, what, *arguments):
+        return wait_until(lambda: self.script(script, *arguments), what)
+
+    def settle(self):
+        last = [None]
+
+        def same():
+            before, last[0] = last[0], self.script(SETTLED)
+            return last[0] and last[0] == before
+        wait_until(same, "the page to settle")
+
+    def show(self, element):
+        """It is in the middle of the window, and stays there."""
+        self.script("arguments[0].scrollIntoView({block: 'center'})", element)
+        self.settle()
+        self.script("arguments[0].scrollIntoView({block: 'center'})", element)
+        self.settle()
 
     def key(self, *keys):
         from selenium.webdriver import ActionChains
         ActionChains(self.browser).send_keys(*keys).perform()
 
-    def tab_to(self, what):
-        """Presses Tab until what(element) is true of the one that has the focus."""
-        from selenium.webdriver.common.keys import Keys
-        for _ in range(60):
-            self.key(Keys.TAB)
-            if what(self.browser.switch_to.active_element):
+    def type(self, *values):
+        """Into the field that has the focus, and those after it, instead of what they hold."""
+        from selenium.webdriver import ActionChains
+        for i, value in enumerate(values):
+            if i:
+                self.key("\ue004")
+            ActionChains(self.browser).key_down("\ue009").send_keys("a").key_up("\ue009").send_keys(value).perform()
+
+    def focused(self):
+        return self.script("const e = document.activeElement; return e === document.body ? '' : "
+                           "e.getAttribute('aria-label') || e.labels?.[0]?.textContent.trim() || e.textContent")
+
+    def tab_to(self, name, back=False):
+        """Presses Tab, or Shift and Tab, until that has the focus."""
+        from selenium.webdriver import ActionChains
+        for _ in range(80):
+            if back:
+                ActionChains(self.browser).key_down("\ue008").send_keys("\ue004").key_up("\ue008").perform()
+            else:
+                self.key("\ue004")
+            if self.focused() == name:
                 return
-        raise AssertionError("Tab does not come to it")
+        raise AssertionError(f"Tab does not come to {name!r}")
+
+    def paste(self, text):
+        self.browser.execute_cdp_cmd("Input.insertText", {"text": text})
 
     def fill(self, label, value):
-        box = self.find("dialog label", label).find_element("css selector", "input")
+        box = self.find("dialog label", label).find_element("css selector", "input, select")
+        if box.tag_name == "select":
+            from selenium.webdriver.support.select import Select
+            Select(box).select_by_visible_text(value)
+            return
         box.clear()
         box.send_keys(str(value))
 

@@ -24,7 +24,7 @@ function open(moved) {
   else leave = sweepsView(view);
   document.title = `${view.querySelector("h1").textContent} · sweepd`;
   if (moved) {
-    view.focus({preventScroll: true});
+    if (!view.contains(document.activeElement)) view.focus({preventScroll: true});
     scrollTo(0, 0);
   }
 }

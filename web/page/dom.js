@@ -37,7 +37,8 @@ export function showOf(place, facts, make) {
   show(place, make());
 }
 
-// A dialog that goes when it is closed; the focus is then where it was before.
+// A dialog that goes when it is closed; the focus is then where it was before, or where the view
+// begins if that is gone.
 export function modal(attributes, ...children) {
   const before = document.activeElement;
   const dialog = h("dialog", {
@@ -45,7 +46,8 @@ export function modal(attributes, ...children) {
     onclose: () => {
       dialog.remove();
       if (document.activeElement === document.body)
-        stops(document).find((e) => says(e) === says(before))?.focus();
+        (stops(document).find((e) => says(e) === says(before)) || document.getElementById("view"))
+          .focus();
     }
   },
     ...children);

@@ -92,14 +92,15 @@ export function plot(sweep, kind, question, address) {
         down.preventDefault();
         held = true;  // what one drags over stays where it is
         axis.setPointerCapture(down.pointerId);
-        axis.addEventListener("pointerup", (up) => {
-          if (Math.abs(up.clientY - down.clientY) > 4)
-            brush(axis.dataset, [unit(down.clientY), unit(up.clientY)].sort((a, b) => a - b));
-        }, {once: true});
-        axis.addEventListener("lostpointercapture", () => {
+        const end = (up) => {
+          ["pointerup", "pointercancel"].forEach((type) => removeEventListener(type, end));
           held = false;
+          if (up.type === "pointerup" && Math.abs(up.clientY - down.clientY) > 4)
+            brush(axis.dataset, [unit(down.clientY), unit(up.clientY)].sort((a, b) => a - b));
           fetchIt();
-        }, {once: true});
+        };
+        // The capture may be lost before the end: it is heard wherever it comes.
+        ["pointerup", "pointercancel"].forEach((type) => addEventListener(type, end));
       });
     }
   }
@@ -139,6 +140,7 @@ export function plot(sweep, kind, question, address) {
   const file = (format) => h("a", {
     download: `${kind}-${sweep}.${format}`,
     href: `/sweep/${sweep}/plot/${kind}.${format}`,
+    "aria-label": `${format.toUpperCase()} of ${kind}`,
     onclick: (e) => {
       e.currentTarget.setAttribute("href",
         `/sweep/${sweep}/plot/${kind}.${format}${address() ? address() + "&" : "?"}whole=1`);

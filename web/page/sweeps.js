@@ -109,7 +109,7 @@ export function sweepsView(view) {
   });
   show(view, h("h1", {}, "Sweeps"), h("div", {class: "bar"}, search, compare),
     h("div", {class: "wide", tabindex: "0", role: "region", "aria-label": "Sweeps"},
-      h("table", {class: "sweeps"},
+      h("table", {class: "sweeps", "aria-label": "Sweeps"},
         h("thead", {},
           h("tr", {},
             [

@@ -25,7 +25,8 @@ export const parameter = (params, name) => {
 };
 
 export function trialTable(sweep) {
-  let columns = [], names = [], total = 0, ended = false, cursor = 0, first = -1, told = true;
+  let columns = [], names = [], total = 0, ended = false, cursor = 0, first = -1, turn = 0,
+      told = true;
   const pages = new Map(), asked = new Set();
   const body = h("div", {class: "rows"}), space = h("div", {class: "space"});
   const scroll = h("div", {class: "scroll", tabindex: "0", role: "grid", "aria-label": "Trials"},
@@ -103,14 +104,16 @@ export function trialTable(sweep) {
   async function load(page) {
     if (asked.has(page)) return;
     asked.add(page);
+    const mine = turn;
     try {
       const answer = await call("trial.list", {...ask(), skip: page * PAGE});
-      if (ended) return;
+      if (ended || mine !== turn) return;  // what it answers is no longer asked
       pages.set(page, answer.trials);
       total = answer.total;
       line.textContent = `${total} trials`;
       filter.setCustomValidity("");
     } catch (e) {
+      if (mine !== turn) return;
       line.textContent = e.message;
       filter.setCustomValidity(e.message);
     }
@@ -152,6 +155,8 @@ export function trialTable(sweep) {
   }
 
   function restart() {
+    turn++;
+    asked.clear();
     pages.clear();
     told = false;
     cursor = 0;

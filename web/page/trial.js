@@ -52,7 +52,7 @@ export function trialView(view, sweep, trial) {
             ["step", t.step], ["time", seconds(t.seconds)], ["began", time(t.created_ms)]
           ].map(([k, v, more]) => h("div", {}, h("dt", {}, k),
                   h("dd", {}, v, more && h("span", {class: "faint"}, more))))));
-      showOf(acts, [t.state, names], () => trialActions(sweep, t, names));
+      showOf(acts, [t.state, names], () => names.length > 0 && trialActions(sweep, t, names));
       why.textContent = w.text;
       const other = best && best.trial !== trial;
       show(params,
