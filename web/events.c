@@ -282,7 +282,5 @@ enum MHD_Result sw_events_open(struct sw_events *e, struct sw_request *r)
 	}
 	(void)MHD_add_response_header(response, "Content-Type", "text/event-stream");
 	(void)MHD_add_response_header(response, "Cache-Control", "no-store");
-	/* It says nothing, and is not idle. */
-	(void)MHD_set_connection_option(r->conn, MHD_CONNECTION_OPTION_TIMEOUT, 0U);
 	return sw_http_send(r, 200, response);
 }

@@ -6,7 +6,8 @@
  * the daemon is away that is said once, and once more when it is back.
  *
  * Bounds   SW_EVENTS_STREAMS streams, each of SW_EVENTS_SWEEPS sweeps; a reader who is more than
- *          SW_EVENTS_BYTES behind is disconnected, and comes back for a snapshot.
+ *          SW_EVENTS_BYTES behind, or takes nothing for as long as any connection may be idle
+ *          (web/http.h), is disconnected, and comes back for a snapshot.
  * Threads  `lock` guards the streams: libmicrohttpd's thread and the link's see them.
  */
 #ifndef SW_WEB_EVENTS_H

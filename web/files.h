@@ -2,19 +2,9 @@
 #ifndef SW_WEB_FILES_H
 #define SW_WEB_FILES_H
 
-#include <stddef.h>
+#include "web/http.h"
 
-struct sw_web_file {
-	const char *path; /* of the URL */
-	const char *type;
-	const char *bytes; /* of gzip */
-	size_t len;
-	char etag[24]; /* by its content: it changes with the program alone */
-};
-
-/* NULL: there is no such file. */
-const struct sw_web_file *sw_web_file_find(const char *path);
-/* Before the first one is looked for. */
-void sw_web_files_init(void);
+/* Answers with the file of that URL, or that it has not changed, or that there is none. */
+enum MHD_Result sw_web_files_send(struct sw_request *r, const char *path);
 
 #endif

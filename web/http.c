@@ -41,28 +41,32 @@ enum MHD_Result sw_http_send(struct sw_request *r, unsigned status, struct MHD_R
 }
 
 enum MHD_Result sw_http_reply(struct sw_request *r, unsigned status, const char *type,
-			      const char *bytes, size_t len, const char *more, const char *value)
+			      const char *text)
 {
-	const size_t n = len == SIZE_MAX ? strlen(bytes) : len;
 	struct MHD_Response *response =
-		MHD_create_response_from_buffer(n, (void *)bytes, MHD_RESPMEM_MUST_COPY);
+		MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_MUST_COPY);
 
 	if (response != NULL) {
 		(void)MHD_add_response_header(response, "Content-Type", type);
-		if (more != NULL)
-			(void)MHD_add_response_header(response, more, value);
 		/* What the daemon says is true now alone. */
-		if (more == NULL || strcmp(more, "ETag") != 0)
-			(void)MHD_add_response_header(response, "Cache-Control", "no-store");
-		else
-			(void)MHD_add_response_header(response, "Cache-Control", "no-cache");
+		(void)MHD_add_response_header(response, "Cache-Control", "no-store");
 	}
 	return sw_http_send(r, status, response);
 }
 
+enum MHD_Result sw_http_reply_buf(struct sw_request *r, unsigned status, const char *type,
+				  struct sw_buf *b)
+{
+	/* Without memory the connection ends. */
+	const enum MHD_Result rc = b->failed == SW_OK ? sw_http_reply(r, status, type, b->data)
+						      : MHD_NO;
+
+	sw_buf_fini(b);
+	return rc;
+}
+
 enum MHD_Result sw_http_refuse(struct sw_request *r, unsigned status, const char *message)
 {
-	enum MHD_Result rc = MHD_NO;
 	struct sw_buf b;
 	struct sw_jw w;
 
@@ -72,10 +76,7 @@ enum MHD_Result sw_http_refuse(struct sw_request *r, unsigned status, const char
 	sw_jw_kstr(&w, "message", message);
 	sw_jw_obj_end(&w);
 	sw_jw_obj_end(&w);
-	if (b.failed == SW_OK)
-		rc = sw_http_reply(r, status, "application/json", b.data, b.len, NULL, NULL);
-	sw_buf_fini(&b);
-	return rc;
+	return sw_http_reply_buf(r, status, "application/json", &b);
 }
 
 /* --- asking the daemon --- */
@@ -127,22 +128,32 @@ const char *sw_http_query(const struct sw_request *r, const char *name)
 	return MHD_lookup_connection_value(r->conn, MHD_GET_ARGUMENT_KIND, name);
 }
 
-/* The URL that was printed: the token becomes a cookie, and leaves the address. */
+/* The page asks for itself, or for `to`: a browser sends the cookie with no request that came about
+ * on a page of somebody else, and so to nothing that a link there leads to, be it redirected. */
+static enum MHD_Result ask_again(struct sw_request *r, const char *to, const char *cookie)
+{
+	struct MHD_Response *response =
+		MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
+
+	if (response != NULL) {
+		(void)MHD_add_response_header(response, "Refresh", to);
+		(void)MHD_add_response_header(response, "Cache-Control", "no-store");
+		if (cookie != NULL)
+			(void)MHD_add_response_header(response, "Set-Cookie", cookie);
+	}
+	return sw_http_send(r, 200, response);
+}
+
+/* The token becomes a cookie and the key, and leaves the address. */
 static enum MHD_Result open_session(struct sw_request *r)
 {
 	const struct sw_web_session *s = &r->http->session;
-	struct MHD_Response *response =
-		MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT);
-	char cookie[160];
+	char cookie[160], to[80];
 
 	(void)snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict", s->name,
 		       s->cookie);
-	if (response != NULL) {
-		(void)MHD_add_response_header(response, "Set-Cookie", cookie);
-		(void)MHD_add_response_header(response, "Location", r->path);
-		(void)MHD_add_response_header(response, "Cache-Control", "no-store");
-	}
-	return sw_http_send(r, 303, response);
+	(void)snprintf(to, sizeof to, "0; url=/#%s", s->key);
+	return ask_again(r, to, cookie);
 }
 
 /* The first look at a request: answers one that is not the session's. */
@@ -150,6 +161,7 @@ static enum MHD_Result check(struct sw_request *r)
 {
 	const struct sw_web_session *s = &r->http->session;
 	const char *origin = header(r, "Origin"), *length = header(r, "Content-Length");
+	const char *by = header(r, "Sec-Fetch-Site"), *mode = header(r, "Sec-Fetch-Mode");
 	const bool get = strcmp(r->method, "GET") == 0;
 
 	if (!sw_web_session_is_host(s, header(r, "Host")))
@@ -160,8 +172,13 @@ static enum MHD_Result check(struct sw_request *r)
 		return sw_http_refuse(r, 403, "another page asks");
 	if (get && sw_web_session_is_secret(s->token, sw_http_query(r, "token")))
 		return open_session(r);
+	if (by != NULL && strcmp(by, "same-origin") != 0 && strcmp(by, "none") != 0)
+		return get && mode != NULL && strcmp(mode, "navigate") == 0
+			       ? ask_again(r, "0", NULL)
+			       : sw_http_refuse(r, 403, "another page asks");
 	if (!sw_web_session_is_secret(
-		    s->cookie, MHD_lookup_connection_value(r->conn, MHD_COOKIE_KIND, s->name)))
+		    s->cookie, MHD_lookup_connection_value(r->conn, MHD_COOKIE_KIND, s->name)) ||
+	    (!get && !sw_web_session_is_secret(s->key, header(r, "X-Sweepd-Key"))))
 		return sw_http_refuse(r, 403,
 				      "open the address that `sweep web` printed: it ends in "
 				      "?token=... and is good until that program ends");
@@ -189,8 +206,6 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *conn, const char
 		*state = r;
 		return check(r);
 	}
-	r->path = url;
-	r->method = method;
 	if (*upload_n > 0) {
 		(void)sw_buf_add(&r->body, upload, *upload_n);
 		*upload_n = 0;
@@ -230,40 +245,38 @@ static enum MHD_Result accepted(void *arg, const struct sockaddr *from, socklen_
 /* How many connections there may be; the process's own limit is raised as far as it goes. */
 static unsigned connections(void)
 {
-	struct rlimit files;
+	const rlim_t most = SW_HTTP_CONNECTIONS + OTHERS;
+	struct rlimit files = {0};
 
-	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
-		return OTHERS;
-	if (files.rlim_cur < SW_HTTP_CONNECTIONS + OTHERS) {
-		files.rlim_cur = files.rlim_max < SW_HTTP_CONNECTIONS + OTHERS
-					 ? files.rlim_max
-					 : SW_HTTP_CONNECTIONS + OTHERS;
+	(void)getrlimit(RLIMIT_NOFILE, &files);
+	if (files.rlim_cur < most) {
+		files.rlim_cur = files.rlim_max < most ? files.rlim_max : most;
 		(void)setrlimit(RLIMIT_NOFILE, &files);
 	}
-	if (files.rlim_cur >= SW_HTTP_CONNECTIONS + OTHERS)
-		return SW_HTTP_CONNECTIONS;
-	return files.rlim_cur > 2 * OTHERS ? (unsigned)files.rlim_cur - OTHERS : OTHERS;
+	return files.rlim_cur < most ? (unsigned)files.rlim_cur / 2 : SW_HTTP_CONNECTIONS;
 }
 
 sw_status sw_http_start(struct sw_http *h, unsigned port, struct sw_err *err)
 {
-	const struct sockaddr_in at = {.sin_family = AF_INET,
-				       .sin_port = htons((uint16_t)port),
-				       .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct sockaddr_in at = {.sin_family = AF_INET,
+				 .sin_port = htons((uint16_t)port),
+				 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	const int on = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	socklen_t len = sizeof at;
 
-	errno = 0;
-	h->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, (uint16_t)port, accepted,
-		h, handle, h, MHD_OPTION_SOCK_ADDR, (const struct sockaddr *)&at,
-		MHD_OPTION_CONNECTION_LIMIT, connections(), MHD_OPTION_CONNECTION_TIMEOUT,
-		TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY, MHD_OPTION_STRICT_FOR_CLIENT,
-		1, MHD_OPTION_NOTIFY_COMPLETED, completed, h, MHD_OPTION_END);
-	const union MHD_DaemonInfo *bound =
-		h->daemon != NULL ? MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_BIND_PORT)
-				  : NULL;
-	if (bound == NULL)
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+	    bind(fd, (const struct sockaddr *)&at, len) != 0 ||
+	    getsockname(fd, (struct sockaddr *)&at, &len) != 0 || listen(fd, SOMAXCONN) != 0)
 		return sw_err_set(err, SW_IO, "cannot listen on 127.0.0.1:%u: %s", port,
-				  errno != 0 ? strerror(errno) : "no reason was given");
-	sw_web_session_listen(&h->session, bound->port);
+				  strerror(errno)); /* which ends the program */
+	/* Before a thread looks at who connects. */
+	sw_web_session_listen(&h->session, ntohs(at.sin_port));
+	if (MHD_start_daemon(
+		    MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, accepted, h,
+		    handle, h, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+		    connections(), MHD_OPTION_CONNECTION_TIMEOUT, TIMEOUT_S,
+		    MHD_OPTION_CONNECTION_MEMORY_LIMIT, MEMORY, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+		    MHD_OPTION_NOTIFY_COMPLETED, completed, h, MHD_OPTION_END) == NULL)
+		return sw_err_set(err, SW_NOMEM, "libmicrohttpd does not start");
 	return SW_OK;
 }

@@ -38,15 +38,17 @@ struct sw_http {
 	/* Answers a request of the session, or asks the daemon. */
 	enum MHD_Result (*route)(struct sw_request *r, void *arg);
 	void *arg;
-	struct MHD_Daemon *daemon;
 };
 
 /* Listens on 127.0.0.1:port (0: any that is free). session and route have been set. SW_IO. */
 SW_NODISCARD sw_status sw_http_start(struct sw_http *h, unsigned port, struct sw_err *err);
 
-/* Answers. bytes are copied, and may be text (len SIZE_MAX). more: another header, or NULL. */
+/* Answers with text, which is copied. */
 enum MHD_Result sw_http_reply(struct sw_request *r, unsigned status, const char *type,
-			      const char *bytes, size_t len, const char *more, const char *value);
+			      const char *text);
+/* The same of what was written to b, which is taken. */
+enum MHD_Result sw_http_reply_buf(struct sw_request *r, unsigned status, const char *type,
+				  struct sw_buf *b);
 /* The same of a response that was made otherwise, which is taken. NULL: no memory. */
 enum MHD_Result sw_http_send(struct sw_request *r, unsigned status, struct MHD_Response *response);
 /* {"error": {"message": ...}} */

@@ -14,49 +14,40 @@ static sw_status connect_link(struct sw_link *l, struct sw_err *err)
 	if (sw_clock_mono_us() < l->retry_at)
 		return sw_err_set(err, SW_NOT_FOUND, "the daemon is away");
 	const sw_status rc =
-		l->host != NULL ? sw_client_dial(&l->client, l->host, l->quiet, err)
+		l->host != NULL ? sw_client_dial(&l->client, l->host, true, err)
 				: sw_client_open(&l->client, l->socket, SW_CLIENT_CONNECT_MS, err);
 	if (rc != SW_OK)
 		l->retry_at = sw_clock_mono_us() + RETRY_US;
 	return rc;
 }
 
-static void lose(struct sw_link *l)
-{
-	sw_client_close(l->client);
-	l->client = NULL;
-}
-
 sw_status sw_link_call(struct sw_link *l, const char *method, const char *params, bool changes,
 		       struct sw_reply *r, struct sw_err *err)
 {
-	struct sw_err first = SW_ERR_INIT;
-	const bool old = l->client != NULL;
-	sw_status rc = connect_link(l, &first);
+	for (;;) {
+		const bool old = l->client != NULL;
+		struct sw_err first;
+		sw_status rc = connect_link(l, err);
 
-	if (rc == SW_OK)
-		rc = sw_client_call(l->client, method, params, SW_CLIENT_REPLY_MS, r, &first);
-	if (rc == SW_OK || rc == SW_INVALID) {
-		if (rc == SW_INVALID)
-			*err = first;
-		return rc;
-	}
-	lose(l);
-	/* A daemon that was started anew has closed the connection that was there; one that has
-	 * just been made says more. */
-	if (!old)
-		return sw_err_set(err, rc, "%s", first.msg);
-	if (changes)
-		return sw_err_set(
-			err, rc,
-			"%s; whether it was done before nobody knows: look, then do it again",
-			first.msg);
-	rc = connect_link(l, err);
-	if (rc == SW_OK)
+		if (rc != SW_OK)
+			return rc;
 		rc = sw_client_call(l->client, method, params, SW_CLIENT_REPLY_MS, r, err);
-	if (rc != SW_OK && rc != SW_INVALID)
-		lose(l);
-	return rc;
+		if (rc == SW_OK || rc == SW_INVALID)
+			return rc;
+		sw_client_close(l->client);
+		l->client = NULL;
+		first = *err;
+		*err = (struct sw_err)SW_ERR_INIT;
+		if (changes)
+			return sw_err_set(err, rc,
+					  "%s; whether it was done before nobody knows: look, then "
+					  "do it again",
+					  first.msg);
+		/* A daemon that was started anew has closed the connection that was there. One that
+		 * gives no answer gives none to a second question. */
+		if (!old || rc == SW_BUSY)
+			return sw_err_set(err, rc, "%s", first.msg);
+	}
 }
 
 /* The next call; NULL: it is time to tick. */

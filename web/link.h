@@ -32,7 +32,6 @@ struct sw_link_call {
 
 struct sw_link {
 	const char *socket, *host; /* one of them; borrowed */
-	bool quiet;                /* ssh asks for no password */
 	/* Called every tick_ms between calls, on the link's thread; NULL: never. */
 	void (*tick)(struct sw_link *l, void *arg);
 	void *arg;

@@ -5,7 +5,6 @@
  *
  * The verb (cli/verb_web.c) has read the options, and has found the daemon.
  */
-#include "web/files.h"
 #include "web/routes.h"
 #include <signal.h>
 #include <stdio.h>
@@ -21,8 +20,8 @@ static int fail(const char *line)
 }
 
 /* The browser of the desktop, where there is one: nobody's child, so that nobody waits for it, and
- * without this terminal. */
-static void open_browser(const char *url)
+ * without this terminal or what this program does with signals. */
+static void open_browser(const char *url, const sigset_t *mask)
 {
 	const pid_t child = fork();
 
@@ -31,14 +30,17 @@ static void open_browser(const char *url)
 	if (child != 0)
 		return;
 	(void)setsid();
+	(void)signal(SIGPIPE, SIG_DFL);
+	(void)sigprocmask(SIG_SETMASK, mask, NULL);
 	if (fork() == 0)
 		(void)execlp("xdg-open", "xdg-open", url, (char *)NULL);
 	_exit(0);
 }
 
-static sw_status start(struct sw_web *web, const char *socket, unsigned port, struct sw_err *err)
+/* client: of another machine; NULL: of this one. */
+static sw_status start(struct sw_web *web, const char *socket, struct sw_client *client,
+		       unsigned port, struct sw_err *err)
 {
-	const bool far = web->host != NULL;
 	sw_status rc;
 
 	web->quick = (struct sw_link){.socket = socket,
@@ -47,27 +49,15 @@ static sw_status start(struct sw_web *web, const char *socket, unsigned port, st
 				      .arg = &web->events,
 				      .tick_ms = SW_EVENTS_MS};
 	web->slow = (struct sw_link){.socket = socket};
-	web->calls = &web->quick;
-	web->plots = far ? &web->quick : &web->slow;
+	web->plots = client != NULL ? &web->quick : &web->slow;
 	web->http.route = sw_web_route;
 	web->http.arg = web;
 	if (!sw_web_session_make(&web->http.session))
 		return sw_err_set(err, SW_IO, "the kernel gives no random bytes");
-	sw_web_files_init();
 	sw_events_init(&web->events);
-	if (far) {
-		/* Now, while somebody is there to type a password. */
-		struct sw_client *client;
-		rc = sw_client_dial(&client, web->host, false, err);
-		if (rc != SW_OK)
-			return rc;
-		web->quick.quiet = true;
-		rc = sw_link_start(&web->quick, client, err);
-	} else {
-		rc = sw_link_start(&web->quick, NULL, err);
-		if (rc == SW_OK)
-			rc = sw_link_start(&web->slow, NULL, err);
-	}
+	rc = sw_link_start(&web->quick, client, err);
+	if (rc == SW_OK && client == NULL)
+		rc = sw_link_start(&web->slow, NULL, err);
 	return rc == SW_OK ? sw_http_start(&web->http, port, err) : rc;
 }
 
@@ -75,9 +65,10 @@ int main(int argc, char **argv)
 {
 	static struct sw_web web;
 	struct sw_err err = SW_ERR_INIT;
+	struct sw_client *client = NULL;
 	bool browser = false;
 	char url[128];
-	sigset_t ends;
+	sigset_t ends, before;
 	int sig;
 
 	if (argc < 4)
@@ -88,21 +79,24 @@ int main(int argc, char **argv)
 		web.read_only |= strcmp(argv[i], "read-only") == 0;
 		browser |= strcmp(argv[i], "open") == 0;
 	}
+	/* Now, while somebody is there to type a password, or Ctrl-C. */
+	if (web.host != NULL && sw_client_dial(&client, web.host, false, &err) != SW_OK)
+		return fail(err.msg);
 	/* Before the threads, which inherit it: the signals are waited for here. */
 	(void)sigemptyset(&ends);
 	(void)sigaddset(&ends, SIGINT);
 	(void)sigaddset(&ends, SIGTERM);
 	(void)sigaddset(&ends, SIGHUP);
-	(void)pthread_sigmask(SIG_BLOCK, &ends, NULL);
+	(void)pthread_sigmask(SIG_BLOCK, &ends, &before);
 	(void)signal(SIGPIPE, SIG_IGN);
-	if (start(&web, argv[2], (unsigned)strtoul(argv[3], NULL, 10), &err) != SW_OK)
+	if (start(&web, argv[2], client, (unsigned)strtoul(argv[3], NULL, 10), &err) != SW_OK)
 		return fail(err.msg);
 	(void)snprintf(url, sizeof url, "http://127.0.0.1:%u/?token=%s", web.http.session.port,
 		       web.http.session.token);
 	(void)printf("%s\n", url);
 	(void)fflush(stdout);
 	if (browser)
-		open_browser(url);
+		open_browser(url, &before);
 	(void)sigwait(&ends, &sig);
 	/* It holds nothing that an end could lose; libmicrohttpd would wait for its streams. */
 	_exit(0);

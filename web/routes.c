@@ -42,7 +42,7 @@ static enum MHD_Result not_found(struct sw_request *r)
 /* A refusal of the daemon is an answer, as on the socket: its error stands in it. */
 static enum MHD_Result pass_on(struct sw_request *r)
 {
-	return sw_http_reply(r, 200, "application/json", r->call.reply.line, SIZE_MAX, NULL, NULL);
+	return sw_http_reply(r, 200, "application/json", r->call.reply.line);
 }
 
 static enum MHD_Result call_method(struct sw_request *r, struct sw_web *web, const char *name)
@@ -70,7 +70,7 @@ static enum MHD_Result call_method(struct sw_request *r, struct sw_web *web, con
 	cJSON_Delete(tree);
 	if (params == NULL)
 		return MHD_NO;
-	return sw_http_ask(r, methods[i].slow ? web->plots : web->calls, methods[i].name, params,
+	return sw_http_ask(r, methods[i].slow ? web->plots : &web->quick, methods[i].name, params,
 			   methods[i].changes, pass_on);
 }
 
@@ -83,23 +83,18 @@ static enum MHD_Result draw(struct sw_request *r)
 	if (r->call.rc != SW_OK)
 		return pass_on(r);
 	if (strstr(r->path, ".csv") != NULL)
-		return sw_http_reply(r, 200, "text/csv; charset=utf-8", text, SIZE_MAX,
-				     "Content-Disposition", "attachment");
-	return sw_http_reply(r, 200, "image/svg+xml", text, SIZE_MAX, NULL, NULL);
+		return sw_http_reply(r, 200, "text/csv; charset=utf-8", text);
+	return sw_http_reply(r, 200, "image/svg+xml", text);
 }
 
 /* The style sheet of all drawings. */
 static enum MHD_Result plot_style(struct sw_request *r)
 {
-	enum MHD_Result rc = MHD_NO;
 	struct sw_buf b;
 
 	sw_buf_init(&b, 65536);
 	sw_plot_svg_style(&b);
-	if (b.failed == SW_OK)
-		rc = sw_http_reply(r, 200, "text/css; charset=utf-8", b.data, b.len, NULL, NULL);
-	sw_buf_fini(&b);
-	return rc;
+	return sw_http_reply_buf(r, 200, "text/css; charset=utf-8", &b);
 }
 
 /* "a,b" as an array of texts, or of numbers. */
@@ -169,6 +164,7 @@ static enum MHD_Result plot(struct sw_request *r, struct sw_web *web, uint64_t s
 
 static enum MHD_Result send_file(struct sw_request *r)
 {
+	const struct sw_web *web = r->http->arg;
 	const char *path = sw_json_text(r->call.reply.result, "path", "");
 	const char *name = strrchr(path, '/');
 	char disposition[300];
@@ -176,15 +172,19 @@ static enum MHD_Result send_file(struct sw_request *r)
 
 	if (r->call.rc != SW_OK)
 		return pass_on(r);
+	if (web->host != NULL) {
+		(void)sw_err_set(&r->call.err, SW_NOT_FOUND,
+				 "the file lies on the other machine: scp '%s:%s' . fetches it",
+				 web->host, path);
+		return sw_http_refuse(r, 404, r->call.err.msg);
+	}
 	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-		char line[sizeof r->call.err.msg];
-
 		if (fd >= 0)
 			(void)close(fd);
-		(void)snprintf(line, sizeof line,
-			       "%.200s: no file that can be sent; a program's is a folder", path);
-		return sw_http_refuse(r, 404, line);
+		(void)sw_err_set(&r->call.err, SW_NOT_FOUND,
+				 "%s: no file that can be sent; a program's is a folder", path);
+		return sw_http_refuse(r, 404, r->call.err.msg);
 	}
 	struct MHD_Response *response = MHD_create_response_from_fd64((uint64_t)st.st_size, fd);
 	(void)snprintf(disposition, sizeof disposition, "attachment; filename=\"%.200s\"",
@@ -203,14 +203,9 @@ static enum MHD_Result checkpoint(struct sw_request *r, struct sw_web *web, uint
 {
 	char params[96];
 
-	if (web->host != NULL)
-		return sw_http_refuse(
-			r, 404,
-			"the file lies on the other machine: `sweep checkpoint` there "
-			"writes it, and scp fetches it");
 	(void)snprintf(params, sizeof params, "{\"sweep\":%" PRIu64 ",\"trial\":%" PRIu64 "}",
 		       sweep, trial);
-	return sw_http_ask(r, web->calls, "trial.checkpoint", sw_strdup(params), false, send_file);
+	return sw_http_ask(r, &web->quick, "trial.checkpoint", sw_strdup(params), false, send_file);
 }
 
 /* --- a spec --- */
@@ -221,7 +216,6 @@ static enum MHD_Result judge_spec(struct sw_request *r)
 	const cJSON *error = sw_json_get(r->call.reply.tree, "error");
 	const cJSON *data = sw_json_get(error, "data"), *fault = NULL;
 	struct sw_place_source source = {.text = r->body, .form = SW_PLACE_YAML};
-	enum MHD_Result rc = MHD_NO;
 	char place[256];
 	struct sw_buf b;
 	struct sw_jw w;
@@ -249,10 +243,7 @@ static enum MHD_Result judge_spec(struct sw_request *r)
 	sw_jw_arr_end(&w);
 	sw_jw_obj_end(&w);
 	sw_jw_obj_end(&w);
-	if (b.failed == SW_OK)
-		rc = sw_http_reply(r, 200, "application/json", b.data, b.len, NULL, NULL);
-	sw_buf_fini(&b);
-	return rc;
+	return sw_http_reply_buf(r, 200, "application/json", &b);
 }
 
 static enum MHD_Result spec(struct sw_request *r, struct sw_web *web, bool submit)
@@ -288,29 +279,8 @@ static enum MHD_Result spec(struct sw_request *r, struct sw_web *web, bool submi
 
 /* --- the page itself --- */
 
-static enum MHD_Result file(struct sw_request *r, const char *path)
-{
-	const struct sw_web_file *f = sw_web_file_find(path);
-	const char *had = MHD_lookup_connection_value(r->conn, MHD_HEADER_KIND, "If-None-Match");
-
-	if (f == NULL)
-		return not_found(r);
-	if (had != NULL && strcmp(had, f->etag) == 0)
-		return sw_http_reply(r, 304, f->type, "", 0, "ETag", f->etag);
-	struct MHD_Response *response =
-		MHD_create_response_from_buffer(f->len, (void *)f->bytes, MHD_RESPMEM_PERSISTENT);
-	if (response != NULL) {
-		(void)MHD_add_response_header(response, "Content-Type", f->type);
-		(void)MHD_add_response_header(response, "Content-Encoding", "gzip");
-		(void)MHD_add_response_header(response, "ETag", f->etag);
-		(void)MHD_add_response_header(response, "Cache-Control", "no-cache");
-	}
-	return sw_http_send(r, 200, response);
-}
-
 static enum MHD_Result about(struct sw_request *r, const struct sw_web *web)
 {
-	enum MHD_Result rc = MHD_NO;
 	struct sw_buf b;
 	struct sw_jw w;
 
@@ -319,10 +289,7 @@ static enum MHD_Result about(struct sw_request *r, const struct sw_web *web)
 	sw_jw_kbool(&w, "read_only", web->read_only);
 	sw_jw_kstr(&w, "host", web->host);
 	sw_jw_obj_end(&w);
-	if (b.failed == SW_OK)
-		rc = sw_http_reply(r, 200, "application/json", b.data, b.len, NULL, NULL);
-	sw_buf_fini(&b);
-	return rc;
+	return sw_http_reply_buf(r, 200, "application/json", &b);
 }
 
 /* Moves over `before` and a number behind it. */
@@ -351,32 +318,28 @@ static enum MHD_Result get_sweep(struct sw_request *r, struct sw_web *web)
 	if (!take_number(&path, "/sweep/", &sweep))
 		return not_found(r);
 	if (*path == '\0')
-		return file(r, "/index.html");
+		return sw_web_files_send(r, "/");
 	if (sscanf(path, "/plot/%23[a-z].%3[a-z]%n", kind, format, &end) == 2 &&
 	    path[end] == '\0' && (strcmp(format, "svg") == 0 || strcmp(format, "csv") == 0))
 		return plot(r, web, sweep, kind, format);
 	if (!take_number(&path, "/trial/", &trial))
 		return not_found(r);
 	if (*path == '\0')
-		return file(r, "/index.html");
+		return sw_web_files_send(r, "/");
 	return strcmp(path, "/checkpoint") == 0 ? checkpoint(r, web, sweep, trial) : not_found(r);
 }
 
 static enum MHD_Result get(struct sw_request *r, struct sw_web *web)
 {
-	static const char *const views[] = {"/", "/compare", "/new"};
 	const char *path = r->path;
 
-	for (size_t i = 0; i < sizeof views / sizeof *views; i++)
-		if (strcmp(path, views[i]) == 0)
-			return file(r, "/index.html");
 	if (strncmp(path, "/sweep/", 7) == 0)
 		return get_sweep(r, web);
 	if (strcmp(path, "/about") == 0)
 		return about(r, web);
 	if (strcmp(path, "/events") == 0)
 		return sw_events_open(&web->events, r);
-	return strcmp(path, "/plot.css") == 0 ? plot_style(r) : file(r, path);
+	return strcmp(path, "/plot.css") == 0 ? plot_style(r) : sw_web_files_send(r, path);
 }
 
 enum MHD_Result sw_web_route(struct sw_request *r, void *arg)

@@ -21,7 +21,7 @@ struct sw_web {
 	/* Few rows by their keys; and what takes a second. One connection to another machine serves
 	 * both: ssh may ask for a password. */
 	struct sw_link quick, slow;
-	struct sw_link *calls, *plots;
+	struct sw_link *plots;
 	struct sw_events events;
 	const char *host; /* of another machine; NULL: this one */
 	bool read_only;

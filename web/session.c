@@ -27,7 +27,7 @@ static bool draw(char out[SW_SESSION_SECRET + 1])
 
 bool sw_web_session_make(struct sw_web_session *s)
 {
-	return draw(s->token) && draw(s->cookie);
+	return draw(s->token) && draw(s->cookie) && draw(s->key);
 }
 
 void sw_web_session_listen(struct sw_web_session *s, unsigned port)
@@ -67,32 +67,29 @@ bool sw_web_session_is_other(const struct sw_web_session *s, const struct sockad
 		n = recv(fd, &said, sizeof said, MSG_DONTWAIT);
 	if (fd >= 0)
 		(void)close(fd);
+	/* One that was closed already is nobody's, and 0 its user. */
 	return n >= (ssize_t)(sizeof said - sizeof said.more) &&
-	       said.head.nlmsg_type == SOCK_DIAG_BY_FAMILY && said.end.idiag_uid != 0 &&
-	       said.end.idiag_uid != geteuid();
+	       said.head.nlmsg_type == SOCK_DIAG_BY_FAMILY &&
+	       (said.end.idiag_inode == 0 ||
+		(said.end.idiag_uid != 0 && said.end.idiag_uid != geteuid()));
 }
 
-static bool is_here(const struct sw_web_session *s, const char *place)
+bool sw_web_session_is_host(const struct sw_web_session *s, const char *host)
 {
 	static const char *const names[] = {"127.0.0.1", "localhost"};
 	char here[32];
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2 && host != NULL; i++) {
 		(void)snprintf(here, sizeof here, "%s:%u", names[i], s->port);
-		if (strcmp(place, here) == 0)
+		if (strcmp(host, here) == 0)
 			return true;
 	}
 	return false;
 }
 
-bool sw_web_session_is_host(const struct sw_web_session *s, const char *host)
-{
-	return host != NULL && is_here(s, host);
-}
-
 bool sw_web_session_is_origin(const struct sw_web_session *s, const char *origin)
 {
-	return origin != NULL && strncmp(origin, "http://", 7) == 0 && is_here(s, origin + 7);
+	return strncmp(origin, "http://", 7) == 0 && sw_web_session_is_host(s, origin + 7);
 }
 
 bool sw_web_session_is_secret(const char *secret, const char *given)

@@ -5,6 +5,7 @@ installed. By hand: `python3 -m pytest tests/web`, with SWEEPD_BIN for another b
 """
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -29,18 +30,21 @@ class Served:
 
     devices = "none"
 
-    def __init__(self, folder, *options):
+    def __init__(self, folder, *options, env=None, opens=False, far=None, devices=None):
         self.folder = folder
-        self.daemon = Daemon(folder, self.devices, ()).start()
-        self.options = options
+        self.daemon = Daemon(folder, devices or self.devices, ()).start()
+        self.options = (*options, *(() if opens else ("--no-open",)))
+        self.env = env or {}
+        self.where = ("--socket", self.daemon.socket)
+        if far:
+            self.where, self.env = ("--host", far.host("box", self.daemon.socket)), far.variables
         self.process = None
         self.serve()
 
     def serve(self, port=0):
         self.process = subprocess.Popen(
-            [os.path.join(BIN, "sweep"), "--socket", self.daemon.socket, "web", "--no-open",
-             *(["--port", str(port)] if port else []), *self.options],
-            stdout=subprocess.PIPE, text=True, env=environment(), cwd=self.folder)
+            [os.path.join(BIN, "sweep"), *self.where, "web", *(["--port", str(port)] if port else []), *self.options],
+            stdout=subprocess.PIPE, text=True, env=environment(**self.env), cwd=self.folder)
         self.url = self.process.stdout.readline().strip()
         assert self.url.startswith("http://127.0.0.1:"), self.url
         self.base, _, self.token = self.url.partition("/?token=")
@@ -49,10 +53,14 @@ class Served:
     def client(self):
         return self.daemon.client()
 
-    def stop(self):
+    def end_page(self):
         self.process.terminate()
-        self.process.wait(DEADLINE)
+        status = self.process.wait(DEADLINE)
         self.process.stdout.close()
+        assert status in (0, -signal.SIGKILL), "what a sanitizer found is above"
+
+    def stop(self):
+        self.end_page()
         self.daemon.stop()
 
 
@@ -60,8 +68,8 @@ class Served:
 def serve_fixture(tmp_path):
     made = []
 
-    def make(*options):
-        made.append(Served(tmp_path, *options))
+    def make(*options, **more):
+        made.append(Served(tmp_path, *options, **more))
         return made[-1]
 
     yield make

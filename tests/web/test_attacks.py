@@ -2,12 +2,15 @@
 import contextlib
 import json
 import os
+import re
+import select
 import signal
 import socket
+import subprocess
 
 import pytest
 from conftest import SPEC, run_trials
-from harness import wait_until
+from harness import BIN, DEADLINE, environment, wait_until
 
 
 class Http:
@@ -15,11 +18,12 @@ class Http:
 
     def __init__(self, served, cookie=True):
         self.served = served
-        self.cookie = None
+        self.cookie = self.key = None
         if cookie:
             status, headers, _ = self.get(f"/?token={served.token}")
-            assert status == 303, status
+            assert status == 200, status
             self.cookie = headers["set-cookie"].partition(";")[0]
+            self.key = headers["refresh"].partition("#")[2]
 
     def raw(self, data, timeout=20):
         with socket.create_connection(("127.0.0.1", self.served.port), timeout=timeout) as s:
@@ -31,7 +35,7 @@ class Http:
         if self.cookie:
             lines["Cookie"] = self.cookie
         if method == "POST":
-            lines.update({"Origin": self.served.base, "Content-Length": str(len(body))})
+            lines.update({"Origin": self.served.base, "X-Sweepd-Key": self.key, "Content-Length": str(len(body))})
         lines.update({k.replace("_", "-"): v for k, v in headers.items()})
         head = f"{method} {path} HTTP/1.1\r\n" + "".join(f"{k}: {v}\r\n" for k, v in lines.items() if v is not None)
         return self.raw(head.encode() + b"\r\n" + body)
@@ -68,23 +72,63 @@ STRANGERS = {
     "another page": {"Origin": "https://evil.example"},
     "a file on the disk": {"Origin": "null"},
     "another page of this machine": {"Origin": "http://127.0.0.1:1"},
+    "an image of another page of this machine": {"Sec-Fetch-Site": "same-site", "Sec-Fetch-Mode": "no-cors"},
+    "a frame of another page": {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors"},
+    "the right name in another case": {"Host": "LOCALHOST:{port}"},
+    "another address of this machine": {"Host": "[::1]:{port}"},
+    "a name without a port": {"Host": "127.0.0.1"},
 }
 
 
 @pytest.mark.parametrize("who", STRANGERS)
 def test_stranger_gets_nothing(http, who):
-    headers = {k: v for k, v in STRANGERS[who].items()}
+    headers = {k: v and v.format(port=http.served.port) for k, v in STRANGERS[who].items()}
     if who.startswith("another run"):
         headers["Cookie"] = f"sweepd-{http.served.port}=" + "A" * 43
     for path in ("/", "/app.js", "/about", "/events?list=1", "/sweep/1/plot/history.svg"):
         status, _, body = http.get(path, **headers)
         assert status in (400, 403) and b"error" in body or status == 400, (path, status, body)
+        assert "events" in path or http.get(path)[0] == 200
     assert http.post("/call/sweep.list", **headers)[0] in (400, 403)
 
 
-def test_request_that_changes_needs_an_origin(http):
+def test_request_that_changes_needs_an_origin_and_the_key_of_the_page(http):
     assert http.post("/call/sweep.list")[0] == 200
     assert http.post("/call/sweep.list", Origin=None)[0] == 403
+    # Another program of this machine, which the browser visited, has the cookie and no key.
+    for key in (None, "", "A" * 43, http.cookie.partition("=")[2], http.served.token):
+        for path in ("/call/sweep.list", "/spec/validate", "/spec/submit"):
+            assert http.post(path, X_Sweepd_Key=key)[0] == 403
+
+
+def test_what_the_last_run_gave_is_worth_nothing_to_the_next(served):
+    before, token = Http(served), served.token
+    served.end_page()
+    served.serve(served.port)
+    assert before.get("/about")[0] == before.post("/call/sweep.list")[0] == 403
+    assert Http(served, cookie=False).get(f"/?token={token}")[0] == 403
+    after = Http(served)
+    assert after.post("/call/sweep.list")[0] == 200 and after.post("/call/sweep.list", X_Sweepd_Key=before.key)[0] == 403
+
+
+def test_token_is_in_no_command_line_nor_answer_of_the_page(http):
+    with open(f"/proc/{http.served.process.pid}/cmdline", encoding="ascii") as f:
+        assert http.served.token not in f.read()
+    for path in ("/", "/about", "/nothing", f"/sweep/1?token={'A' * 43}"):
+        assert http.served.token not in str(http.get(path))
+
+
+def test_browser_of_the_desktop_is_opened_as_nobodys_child(serve, tmp_path, monkeypatch):
+    monkeypatch.delenv("SSH_CONNECTION", raising=False)
+    opened = tmp_path / "opened"
+    (tmp_path / "xdg-open").write_text(f"#!/bin/sh\n(echo $1; grep -E 'SigBlk|SigIgn|PPid' /proc/self/status) > {opened}.new\n"
+                                       f"mv {opened}.new {opened}\n")
+    (tmp_path / "xdg-open").chmod(0o700)
+    served = serve(env={"PATH": f"{tmp_path}:{os.environ['PATH']}", "DISPLAY": ":0"}, opens=True)
+    said = wait_until(lambda: opened.exists() and opened.read_text(), "xdg-open")
+    assert said.startswith(served.url + "\n")
+    blocked, ignored = (int(re.search(rf"{what}:\s*([0-9a-f]+)", said)[1], 16) for what in ("SigBlk", "SigIgn"))
+    assert blocked == 0 and not ignored & 1 << (signal.SIGPIPE - 1), said
 
 
 def test_token_of_another_page_is_no_token(served):
@@ -103,7 +147,7 @@ def test_answers_say_what_a_browser_may_do(http):
         assert not [k for k in headers if k.startswith("access-control")]
     _, headers, _ = Http(http.served, cookie=False).get(f"/?token={http.served.token}")
     assert "HttpOnly" in headers["set-cookie"] and "SameSite=Strict" in headers["set-cookie"]
-    assert headers["location"] == "/"
+    assert headers["refresh"].startswith("0; url=/#") and http.served.token not in str(headers)
 
 
 @pytest.mark.parametrize("path", ["/../etc/passwd", "/%2e%2e/etc/passwd", "/sweep/1/plot/../../x.svg", "//etc/passwd",
@@ -119,6 +163,44 @@ def test_method_that_the_page_does_not_call_is_refused(http, method):
     assert http.post(f"/call/{method}".replace("\n", "%0a"))[0] in (400, 404)
 
 
+@pytest.mark.parametrize("method", ["HEAD", "OPTIONS", "TRACE", "PUT", "DELETE", "CONNECT", "get", "X" * 4000])
+def test_verb_that_the_page_does_not_know_is_refused(http, method):
+    for path in ("/", "/call/sweep.list"):
+        status, headers, _ = http.request(method, path, Origin=http.served.base)
+        assert status in (400, 405) and not [k for k in headers if k.startswith("access-control")], (status, headers)
+
+
+@pytest.mark.parametrize("head, expected", {
+    "GET /about HTTP/1.0\r\n": [403],  # it names no host
+    "GET /about HTTP/1.0\r\nHost: {host}\r\n": [200],
+    "GET http://{host}/about HTTP/1.1\r\nHost: {host}\r\n": [404, 400],
+    "GET http://evil.example/ HTTP/1.1\r\nHost: evil.example\r\n": [403],
+    "GET /about HTTP/1.1\r\nHost: evil.example\r\nHost: {host}\r\n": [403, 400],
+    "GET /%00/../about HTTP/1.1\r\nHost: {host}\r\n": [400, 404, 200],
+    "POST /call/sweep.list%00 HTTP/1.1\r\nHost: {host}\r\nOrigin: null\r\nContent-Length: 0\r\n": [403],
+    "POST /call/sweep.list HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nContent-Length: -1\r\n": [400, 413],
+    "POST /call/sweep.list HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nContent-Length: 1x\r\n": [400],
+    "POST /call/sweep.list HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nExpect: 100-continue\r\n"
+    "Content-Length: 99999999\r\n": [413],
+    "GET /?token=%0d%0aSet-Cookie:%20a=b HTTP/1.1\r\nHost: {host}\r\n": [200],
+    "\r\n\r\n\r\n": [400, 403, None],
+    "\x16\x03\x01\x02\x00\x01\x00\x01": [400, None],  # TLS
+}.items())
+def test_odd_request_gets_no_more_than_a_plain_one(http, head, expected):
+    more = f"Cookie: {http.cookie}\r\nX-Sweepd-Key: {http.key}\r\nConnection: close\r\n\r\n"
+    status, headers, _ = http.raw((head.replace("{host}", f"127.0.0.1:{http.served.port}") + more).encode("latin-1"))
+    assert status in expected and "set-cookie" not in headers
+    assert http.get("/about")[0] == 200
+
+
+def test_requests_in_one_packet_are_answered_in_turn(http):
+    one = (f"POST /call/sweep.list HTTP/1.1\r\nHost: 127.0.0.1:{http.served.port}\r\nOrigin: {http.served.base}\r\n"
+           f"Cookie: {http.cookie}\r\nX-Sweepd-Key: {http.key}\r\nContent-Length: 2\r\n\r\n{{}}")
+    last = one.replace("Content-Length", "Connection: close\r\nContent-Length").replace(http.key, "B" * 43)
+    _, _, answers = http.raw((one * 5 + last).encode())
+    assert answers.count(b"HTTP/1.1 200 OK") == 4 and answers.count(b"HTTP/1.1 403") == 1  # and the first of all
+
+
 @pytest.mark.parametrize("body", [b"[]", b"{", b"1", b'{"a":1e999}', b'{"a":1}{"b":2}', b'{"jsonrpc":\n"2.0"}\n{"id":1}', b"\xff"])
 def test_body_that_is_no_object_reaches_nobody(http, body):
     status, _, answer = http.post("/call/sweep.list", body)
@@ -128,7 +210,7 @@ def test_body_that_is_no_object_reaches_nobody(http, body):
 def test_request_that_is_too_much_is_refused(http):
     assert http.get("/", X_Long="x" * (1 << 20))[0] in (400, 413, 431, None)
     head = (f"POST /call/sweep.list HTTP/1.1\r\nHost: 127.0.0.1:{http.served.port}\r\nOrigin: {http.served.base}\r\n"
-            f"Cookie: {http.cookie}\r\nContent-Length: {1 << 30}\r\n\r\n").encode()
+            f"Cookie: {http.cookie}\r\nX-Sweepd-Key: {http.key}\r\nContent-Length: {1 << 30}\r\n\r\n").encode()
     assert http.raw(head + b"x" * 1000)[0] == 413
     assert http.raw(head.replace(http.cookie.encode(), b"no=1") + b"x")[0] == 403
     chunked = head.replace(f"Content-Length: {1 << 30}".encode(), b"Transfer-Encoding: chunked")
@@ -141,7 +223,18 @@ def test_request_that_is_too_much_is_refused(http):
     assert rss < 200_000, rss
 
 
-def test_page_goes_on_beside_a_thousand_idle_connections(http):
+def gone(s):
+    with contextlib.suppress(TimeoutError):
+        s.settimeout(0.2)
+        return s.recv(1) == b""
+    return False
+
+
+def test_page_and_watch_go_on_beside_a_thousand_idle_connections(http):
+    with http.served.client() as client:
+        sweep = client.submit(SPEC)
+    watch = subprocess.Popen([os.path.join(BIN, "sweep"), "--socket", http.served.daemon.socket, "watch", str(sweep), "--json"],
+                             stdout=subprocess.PIPE, text=True, env=environment())
     idle = []
     try:
         for i in range(1000):
@@ -149,11 +242,21 @@ def test_page_goes_on_beside_a_thousand_idle_connections(http):
             if i % 2:
                 s.sendall(b"GET / HTTP/1.1\r\nHo")  # and the rest never comes
             idle.append(s)
-        # The daemon knows nothing of them.
+        # The daemon knows nothing of them, nor does who watches it.
         with http.served.client() as client:
-            assert client.call("daemon.info")
+            run_trials(client, sweep, 1)
+        assert "COMPLETED" in next(line for line in watch.stdout if "COMPLETED" in line)
         assert wait_until(lambda: answers(http), "an answer beside them") == 200
+        # They are sent away by themselves: those who say nothing, and not those who say a little.
+        slow = [s for s in idle[1::2]][:50]
+        while not gone(idle[0]) or not gone(idle[998]):
+            for s in slow:
+                with contextlib.suppress(OSError):
+                    s.sendall(b"x")
+        assert answers(http) == 200
     finally:
+        watch.kill()
+        watch.communicate()
         for s in idle:
             s.close()
 
@@ -171,11 +274,12 @@ def stream(http, query):
     f = s.makefile("rb")
     assert f.readline().split()[1] == b"200"
     event = None
-    for line in f:
-        if line.startswith(b"event: "):
-            event = line[7:].strip().decode()
-        elif line.startswith(b"data: "):
-            yield event, json.loads(line[6:])
+    with s, f:
+        for line in f:
+            if line.startswith(b"event: "):
+                event = line[7:].strip().decode()
+            elif line.startswith(b"data: "):
+                yield event, json.loads(line[6:])
 
 
 def test_stream_tells_what_changes_and_that_the_daemon_is_away(http):
@@ -217,6 +321,61 @@ def test_too_many_streams_are_refused_and_room_comes_back(http):
             s.sendall(f"GET /events?list=1 HTTP/1.1\r\nHost: 127.0.0.1:{http.served.port}\r\nCookie: {http.cookie}\r\n\r\n".encode())
             return s.makefile("rb").readline().split()[1] == b"200"
     wait_until(again, "room for a stream")
+
+
+def test_who_asks_and_goes_leaves_nothing_behind(http):
+    """Questions and streams whose askers close while the daemon has not answered, and while it is told of."""
+    with http.served.client() as client:
+        sweep = client.submit(SPEC)
+        daemon = http.served.daemon.process.pid
+        ask = (f"POST /call/sweep.get HTTP/1.1\r\nHost: 127.0.0.1:{http.served.port}\r\nOrigin: {http.served.base}\r\n"
+               f"Cookie: {http.cookie}\r\nX-Sweepd-Key: {http.key}\r\nContent-Length: 11\r\n\r\n{{\"sweep\":{sweep}}}").encode()
+        os.kill(daemon, signal.SIGSTOP)
+        try:
+            asked = [socket.create_connection(("127.0.0.1", http.served.port), timeout=30) for _ in range(80)]
+            for s in asked:
+                s.sendall(ask)
+            # Those for whom there is no room are told so.
+            assert wait_until(lambda: read_now(asked), "an answer").startswith(b"HTTP/1.1 503")
+        finally:
+            for s in asked:
+                s.close()
+            os.kill(daemon, signal.SIGCONT)
+        wait_until(lambda: http.post("/call/sweep.list")[0] == 200, "an answer")
+        for _ in range(4):
+            streams = [stream(http, f"sweeps={sweep}&list=1") for _ in range(5)]
+            for events in streams:
+                next(events)
+            run_trials(client, sweep, 1)
+            for events in streams:
+                events.close()
+        assert http.post("/call/sweep.list")[0] == 200
+
+
+def read_now(sockets):
+    ready, _, _ = select.select(sockets, [], [], 0.1)
+    return ready and ready[0].recv(100)
+
+
+def test_stream_that_nobody_reads_is_ended(http):
+    wide = SPEC["parameters"] | {f"p{i}": {"values": [f"{n}" + "x" * 900 for n in range(2)]} for i in range(200)}
+    with http.served.client() as client:
+        sweep = client.submit({**SPEC, "parameters": wide})
+        s = socket.socket()
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        s.settimeout(DEADLINE)
+        s.connect(("127.0.0.1", http.served.port))
+        s.sendall(f"GET /events?sweeps={sweep} HTTP/1.1\r\nHost: 127.0.0.1:{http.served.port}\r\nCookie: {http.cookie}\r\n\r\n".encode())
+        run_trials(client, sweep, 40, steps=1)
+        wait_until(lambda: not established(s), "it is sent away")
+    s.close()
+
+
+def established(s):
+    """Is the other end of it still open?"""
+    here, there = (f"0100007F:{port:04X}" for port in (s.getsockname()[1], s.getpeername()[1]))
+    with open("/proc/net/tcp", encoding="ascii") as f:
+        return any(line.split()[1:4] == [there, here, "01"] for line in f)
 
 
 def test_plot_and_checkpoint_are_sent_as_files(http, served):

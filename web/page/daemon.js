@@ -9,6 +9,16 @@ export class Refused extends Error {
   }
 }
 
+// The address that was printed leads to /#KEY. Every POST needs it: a cookie alone is shown to what
+// else listens on this machine, too.
+if (location.hash.length > 40) {
+  localStorage.setItem("key", location.hash.slice(1));
+  history.replaceState(null, "", location.pathname);
+}
+
+const post = (path, body) =>
+  fetch(path, {method: "POST", body, headers: {"X-Sweepd-Key": localStorage.getItem("key") || ""}});
+
 async function answer(response) {
   let body = {};
   try {
@@ -27,15 +37,13 @@ const gone = () => {
 export async function get(path) { return answer(await fetch(path).catch(gone)); }
 
 export async function call(method, params) {
-  const body = await answer(
-    await fetch(`/call/${method}`, {method: "POST", body: JSON.stringify(params || {})})
-      .catch(gone));
+  const body =
+    await answer(await post(`/call/${method}`, JSON.stringify(params || {})).catch(gone));
   return body.result;
 }
 
 export async function sendSpec(what, text) {
-  return (await answer(await fetch(`/spec/${what}`, {method: "POST", body: text}).catch(gone)))
-    .result;
+  return (await answer(await post(`/spec/${what}`, text).catch(gone))).result;
 }
 
 // A drawing as an element of this page.
