@@ -294,11 +294,12 @@ static bool has_v(const struct sw_plot *p)
 	return false;
 }
 
-/* Rules alone are no marks of trials: rungs where nobody came. */
+/* Rules and texts are what marks of trials are read by: rungs where nobody came. */
 static bool is_empty(const struct sw_plot *p)
 {
-	for (size_t i = 0; i < p->n_marks; i++)
-		if (!isnan(p->marks[i].x + p->marks[i].y))
+	for (size_t i = 0; i < p->n_series; i++)
+		if (p->series[i].n > 0 && p->series[i].shape != SW_PLOT_RULES &&
+		    p->series[i].shape != SW_PLOT_TEXTS)
 			return false;
 	return true;
 }

@@ -43,7 +43,8 @@ static double draw_sums(struct sw_plot *p, const struct sw_plot_data *d, size_t 
 
 	sw_plot_series(p, pruning ? "made" : "without pruning", SW_PLOT_LINE,
 		       pruning ? SW_PLOT_BEST : SW_PLOT_REFERENCE);
-	sw_plot_at(p, 0, 0, NAN, 0);
+	if (n > 0)
+		sw_plot_at(p, 0, 0, NAN, 0);
 	for (size_t i = 0; i < d->n; i++) {
 		const struct sw_plot_trial *t = &d->trials[i];
 		if (!counts(t))

@@ -1,12 +1,13 @@
-"""The pictures of docs/page.md and README.md, and twenty more to look at: five views, two widths, light and dark.
+"""Makes the pictures of docs/page.md and README.md anew: a look at the page, for no test that passes or fails.
 
-    SWEEPD_PICTURES=FOLDER python3 -m pytest tests/web/pictures.py
+    SWEEPD_PICTURES=FOLDER python3 -m pytest tests/web/pictures.py     # with Debian's pngquant
 
-makes FOLDER/sweep-1280-light.png and so on, printed.pdf, and docs/page-*.png anew if FOLDER is docs.
+writes FOLDER/sweep-1280-light.png and so on: five views, two widths, light and dark; and those of docs/pictures.
 """
 import base64
 import json
 import os
+import subprocess
 import time
 
 from conftest import Served
@@ -98,28 +99,38 @@ def fill(served):
     return running
 
 
+# In docs/: the first is README's, too.
+DOCS = {"sweep-1280-light": "page-sweep", "trials-1280-light": "page-trials", "trial-1280-dark": "page-trial"}
+
+
 def test_pictures(browser, tmp_path):
     out, served = os.environ["SWEEPD_PICTURES"], Busy(tmp_path)
+
+    def ask(command, **what):
+        return browser.execute_cdp_cmd(command, what)
+
+    def shoot(name):
+        time.sleep(2)  # for the eye alone: all that is seen is drawn
+        with open(os.path.join(out, name + ".png"), "wb") as file:
+            file.write(base64.b64decode(ask("Page.captureScreenshot", format="png")["data"]))
+        if name in DOCS:
+            subprocess.run(["pngquant", "--force", "--strip", "--output", f"{ROOT}/docs/pictures/{DOCS[name]}.png",
+                            os.path.join(out, name + ".png")], check=True)
+
     try:
         sweep = fill(served)
         browser.get(served.url)
         best = served.client().call("sweep.best", sweep=sweep)["trials"][0]["trial"]
         views = {"sweeps": "/", "sweep": f"/sweep/{sweep}", "trial": f"/sweep/{sweep}/trial/{best}", "new": "/new",
                  "trials": f"/sweep/{sweep}?tab=trials&filter=augment+%3D+randaugment+and+lr+%3E+0.01&sort=-value"}
-        for width, height, scale in ((1280, 800, 1), (400, 800, 2)):
-            for scheme in ("light", "dark"):
-                browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-                    "width": width, "height": height, "deviceScaleFactor": scale, "mobile": width < 600})
-                browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
-                    "features": [{"name": "prefers-color-scheme", "value": scheme}]})
-                for name, path in views.items():
-                    browser.get(served.base + path)
-                    if name == "new":
-                        browser.find_element("css selector", "textarea").send_keys(FAULTY)
-                    time.sleep(2)
-                    for part, shot in (("", {}), ("-whole", {"captureBeyondViewport": True})):
-                        png = browser.execute_cdp_cmd("Page.captureScreenshot", {"format": "png", **shot})["data"]
-                        with open(os.path.join(out, f"{name}-{width}-{scheme}{part}.png"), "wb") as file:
-                            file.write(base64.b64decode(png))
+        for width, scheme in ((1280, "light"), (1280, "dark"), (400, "light"), (400, "dark")):
+            ask("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1 if width > 400 else 2,
+                mobile=width == 400)
+            ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+            for name, path in views.items():
+                browser.get(served.base + path)
+                if name == "new":
+                    browser.find_element("css selector", "textarea").send_keys(FAULTY)
+                shoot(f"{name}-{width}-{scheme}")
     finally:
         served.stop()

@@ -125,9 +125,9 @@ export function trialTable(sweep) {
 
   function draw() {
     if (!columns.length) return;
+    space.style.setProperty("height", `${total * ROW}px`);
     const from = Math.max(0, Math.floor(scroll.scrollTop / ROW) - 5),
           to = Math.min(total, from + Math.ceil(scroll.clientHeight / ROW) + 10);
-    space.style.setProperty("height", `${total * ROW}px`);
     body.style.setProperty("transform", `translateY(${from * ROW}px)`);
     const rows = [];
     for (let i = from; i < to; i++) {
