@@ -22,7 +22,8 @@ from sweepd.ray.tune.result import SHOULD_CHECKPOINT
 from sweepd.ray.tune.schedulers.hb_bohb import HyperBandForBOHB
 from sweepd.ray.tune.schedulers.pb2 import PB2
 from sweepd.ray.tune.search.optuna import OptunaSearch
-from sweepd.ray.tune.stopper import MaximumIterationStopper
+from sweepd.ray.tune.stopper import (CombinedStopper, ExperimentPlateauStopper, FunctionStopper, MaximumIterationStopper,
+                                     TimeoutStopper, TrialPlateauStopper)
 from sweepd.ray.tune.utils import validate_save_restore
 
 
@@ -99,6 +100,76 @@ def test_stopper_is_one_for_all_trials_and_may_end_the_run(user):
     grid = tune.Tuner(steps, param_space={"x": tune.uniform(0, 1)}, run_config=tune.RunConfig(stop=stop, verbose=0),
                       tune_config=tune.TuneConfig("loss", "min", num_samples=50, max_concurrent_trials=1)).fit()
     assert [len(result.results) for result in grid] == [3, 3, 3] and stop.seen == 9 and not grid.errors
+
+
+@pytest.mark.parametrize("stop, reports", [
+    (TrialPlateauStopper("loss", std=0.01), 13),  # 1/9 to 1/12 deviate by 0.0104, 1/10 to 1/13 by 0.0087
+    (TrialPlateauStopper("loss", std=0.01, metric_threshold=0.05, mode="min"), 20),
+    (TrialPlateauStopper("loss", std=0.01, grace_period=30), 30),
+    (CombinedStopper(TrialPlateauStopper("loss", std=1e-9), MaximumIterationStopper(5)), 5),
+    (FunctionStopper(lambda trial, result: result["loss"] < 0.3), 4),
+    (CombinedStopper(MaximumIterationStopper(7), FunctionStopper(lambda trial, result: False)), 7),
+])
+def test_stopper_of_rays_ends_a_trial(user, stop, reports):
+    result = quiet_run(steps, config={"x": 1, "n": 40}, stop=stop, num_samples=2)
+    assert [len(trial.results) for trial in result.trials] == [reports] * 2
+
+
+@pytest.mark.parametrize("stop", [TimeoutStopper(0), ExperimentPlateauStopper("loss", top=2), ExperimentPlateauStopper("loss", std=0.5, top=3, patience=1),
+                                  CombinedStopper(MaximumIterationStopper(30), TimeoutStopper(0))])
+def test_stopper_of_rays_ends_the_run(user, stop):
+    result = quiet_run(lambda config: [tune.report({"loss": 1}) for _ in range(20)], config={"x": 1}, stop=stop, num_samples=500)
+    assert 1 <= len(result.trials) <= 4 and user.sweep(1)["state"] == "CANCELLED"
+
+
+@pytest.mark.parametrize("order, kept", [("max", [3, 5, 6]), ("min", [1, 4, 6]), (None, [3, 5, 6])])
+def test_best_checkpoints_by_a_score_are_kept(user, order, kept):
+    def fn(config):
+        for i, score in enumerate([1, 2, 9, 0, 8, 5], 1):
+            tune.report({"score": score, "loss": 1.0}, checkpoint=tune.Checkpoint.from_dict({"i": i}))
+
+    config = tune.CheckpointConfig(num_to_keep=2, checkpoint_score_attribute="score", checkpoint_score_order=order)
+    result, = tune.Tuner(fn, param_space={"x": 1}, tune_config=tune.TuneConfig("score", "max" if order != "min" else "min"),
+                         run_config=tune.RunConfig(checkpoint_config=config, verbose=0)).fit()
+    assert [checkpoint.to_dict()["i"] for checkpoint, _ in result.best_checkpoints] == kept
+
+
+def test_population_ends_where_stop_says(user):
+    def fn(config):
+        i = tune.get_checkpoint().to_dict()["i"] if tune.get_checkpoint() else 0
+        while True:
+            i += 1
+            tune.report({"loss": config["x"]}, checkpoint=tune.Checkpoint.from_dict({"i": i}))
+
+    result = quiet_run(fn, config={"x": tune.uniform(0, 1)}, num_samples=4, metric="loss", mode="min", stop={"training_iteration": 8},
+                       scheduler=PopulationBasedTraining(time_attr="training_iteration", perturbation_interval=4,
+                                                         hyperparam_mutations={"x": tune.uniform(0, 1)}))
+    ends = [trial.last_result["training_iteration"] for trial in result.trials if trial.results]
+    assert max(ends) == 8 and ends.count(8) == 4 and all(end in (4, 8) for end in ends), ends
+
+
+def test_restored_run_has_results_and_runs_what_failed_again(user, tmp_path):
+    def fn(config):
+        tune.report({"loss": config["x"]})
+        if config["x"] > 2 and not (tmp_path / "mended").exists():
+            raise ValueError("not yet")
+        tune.report({"loss": config["x"]})
+
+    first = tune.Tuner(fn, param_space={"x": tune.grid_search([1, 2, 3])}, run_config=tune.RunConfig("mine", verbose=0),
+                       tune_config=tune.TuneConfig("loss", "min")).fit()
+    assert first.num_errors == 1 and first[0].log_dir / "x" == first[0].log_dir.joinpath("x")
+    read = tune.Tuner.restore("mine", fn).get_results()
+    assert [(each.config, len(each.results), each.state) for each in read] == [
+        (each.config, len(each.results), each.state) for each in first] and len(user.trials(1)) == 3
+    (tmp_path / "mended").touch()
+    again = tune.Tuner.restore("mine", fn, resume_errored=True).fit()
+    assert sorted((each.config["x"], len(each.results)) for each in again) == [(1, 2), (2, 2), (3, 2)] and not again.errors
+
+
+def test_trial_of_nan_counts_if_asked_for(user):
+    grid = tune.Tuner(lambda config: tune.report({"loss": config["x"]}), param_space={"x": tune.grid_search([float("inf"), 1.0])},
+                      run_config=tune.RunConfig(verbose=0), tune_config=tune.TuneConfig("loss", "max")).fit()
+    assert grid.get_best_result().config["x"] == 1 and grid.get_best_result(filter_nan_and_inf=False).config["x"] == float("inf")
 
 
 def test_output_and_checkpoints_are_found_by_the_command(user, daemon, capsys, tmp_path):

@@ -80,7 +80,6 @@ class Driver:
         self.gpus, self.grace_s = gpus, grace_s
         self.threads = max(1, len(os.sched_getaffinity(0)) // n)
         self.most = math.inf  # new trials that it asks for
-        self.keep_all = False  # checkpoints: else each trial's last and best, and those that a population starts from
         state = client.info()["state_dir"]
         self.folder = os.path.join(state, "tune", str(sweep))
         self.logs = os.path.join(state, "logs", str(sweep))  # read by `sweep log`
@@ -107,6 +106,10 @@ class Driver:
     def noted(self, trial: Trial, row: Dict[str, Any], more: Dict[str, Any]) -> None:
         """A report is stored: its step and metrics, and what the process sent beside them."""
         self.reports.setdefault(trial.number, []).append(row)
+
+    def useless(self, trial: int, older: List[int], at: int) -> List[int]:
+        """The steps whose checkpoints go now that a trial has one of step `at`: all but its best."""
+        return [old for old in older if old != self.best.get(trial, (0, 0))[1]]
 
     def failed(self, trial: Trial, text: str) -> bool:
         """A trial's process failed. Is it to run again?"""
@@ -272,9 +275,8 @@ class Driver:
 
     def drop(self, trial: int, at: int, before: List[int]) -> None:
         """Deletes the checkpoints of a trial that are useless now that it has one of this step."""
-        best = self.best.get(trial, (0, 0))[1]
-        gone = [old for old in before if old < at and old != best]
-        if self.keep_all or not gone:
+        gone = self.useless(trial, [old for old in before if old < at], at)
+        if not gone:
             return
         # A child of a population may be made, and not have read what it starts from.
         children = self.client.trials(self.sweep) if self.interval else []

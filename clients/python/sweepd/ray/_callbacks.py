@@ -1,4 +1,5 @@
 """Tells of a run in the script's own process: by callbacks and stoppers at each report, and by the table that it prints."""
+import statistics
 import time
 import warnings
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Union
@@ -66,6 +67,90 @@ class MaximumIterationStopper(Stopper):
 
     def __call__(self, trial_id: str, result: Dict[str, Any]) -> bool:
         return bool(result["training_iteration"] >= self.most)
+
+
+class FunctionStopper(Stopper):
+    """Your function, of a trial's id and its report."""
+
+    def __init__(self, function: Callable[[str, Dict[str, Any]], bool]) -> None:
+        self.function = function
+
+    def __call__(self, trial_id: str, result: Dict[str, Any]) -> bool:
+        return bool(self.function(trial_id, result))
+
+
+class TimeoutStopper(Stopper):
+    """Ends the whole run so many seconds (or a timedelta) after the first report."""
+
+    def __init__(self, timeout: Any) -> None:
+        self.seconds = timeout.total_seconds() if hasattr(timeout, "total_seconds") else float(timeout)
+        self.since: Optional[float] = None
+
+    def __call__(self, trial_id: str, result: Dict[str, Any]) -> bool:
+        return False
+
+    def stop_all(self) -> bool:
+        self.since = time.monotonic() if self.since is None else self.since
+        return time.monotonic() - self.since >= self.seconds
+
+
+class TrialPlateauStopper(Stopper):
+    """Ends a trial whose last num_results reports have a standard deviation below `std`, after grace_period reports, and
+    only while it is at least as good as metric_threshold, if that is given."""
+
+    def __init__(self, metric: str, std: float = 0.01, num_results: int = 4, grace_period: int = 4,
+                 metric_threshold: Optional[float] = None, mode: Text = None) -> None:
+        if metric_threshold and mode not in ("min", "max"):
+            raise ValueError(f'with metric_threshold mode is "min" or "max", not {mode!r}')
+        self.metric, self.std, self.n, self.grace, self.threshold, self.mode = (
+            metric, std, num_results, grace_period, metric_threshold, mode)
+        self.values: Dict[str, List[Any]] = {}
+
+    def __call__(self, trial_id: str, result: Dict[str, Any]) -> bool:
+        values = self.values.setdefault(trial_id, [])
+        values.append(as_number(result.get(self.metric)))
+        last = values[-self.n:]
+        if len(values) < max(self.grace, self.n) or None in last:
+            return False
+        worse = self.threshold is not None and (last[-1] > self.threshold if self.mode == "min" else last[-1] < self.threshold)
+        return not worse and statistics.pstdev(last) < self.std
+
+
+class ExperimentPlateauStopper(Stopper):
+    """Ends the whole run once its `top` best values have had a standard deviation of `std` at most for more than
+    `patience` reports."""
+
+    def __init__(self, metric: str, std: float = 0.001, top: int = 10, mode: str = "min", patience: int = 0) -> None:
+        if mode not in ("min", "max") or top <= 1 or patience < 0 or std <= 0:
+            raise ValueError('mode is "min" or "max", top above 1, patience 0 or more, std above 0')
+        self.metric, self.std, self.top, self.mode, self.patience = metric, std, top, mode, patience
+        self.best: List[float] = []
+        self.flat = 0  # reports since the best ones changed
+
+    def __call__(self, trial_id: str, result: Dict[str, Any]) -> bool:
+        self.best = sorted([*self.best, result[self.metric]], reverse=self.mode == "max")[:self.top]
+        self.flat = self.flat + 1 if len(self.best) == self.top and statistics.pstdev(self.best) <= self.std else 0
+        return self.stop_all()
+
+    def stop_all(self) -> bool:
+        return self.flat > 0 and self.flat >= self.patience
+
+
+class CombinedStopper(Stopper):
+    """Ends what any of these would."""
+
+    def __init__(self, *stoppers: Stopper) -> None:
+        self.stoppers = stoppers
+
+    def __call__(self, trial_id: str, result: Dict[str, Any]) -> bool:
+        return any([each(trial_id, result) for each in self.stoppers])  # each one counts its reports
+
+    def stop_all(self) -> bool:
+        return any([each.stop_all() for each in self.stoppers])
+
+
+STOPPERS = {each.__name__: each for each in (CombinedStopper, ExperimentPlateauStopper, FunctionStopper, MaximumIterationStopper,
+                                             Stopper, TimeoutStopper, TrialPlateauStopper)}
 
 
 def reached(stop: Reached, trial_id: str, result: Dict[str, Any]) -> bool:

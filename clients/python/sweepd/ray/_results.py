@@ -2,6 +2,7 @@
 import contextlib
 import math
 import os
+import pathlib
 import pickle
 import shutil
 import tempfile
@@ -78,6 +79,7 @@ class Trial:
         self.trial_id, self.number, self.trainable_name = trial_id, number, trainable_name
         self.config = self.evaluated_params = config
         self.path = self.local_path = self.logdir = path
+        self.log_dir = pathlib.Path(path)  # of Ray 2.0 to 2.6
         self.results: List[Dict[str, Any]] = []
         self.steps: List[int] = []  # of the results
         self.checkpoints: List[Tuple[int, str]] = []
@@ -100,12 +102,12 @@ class Trial:
         wrong = self.state == "FAILED" or self.state == "INFEASIBLE" and self.cause != "diverged"  # NaN is no error there
         return "ERROR" if wrong else "TERMINATED"
 
-    def value(self, metric: str, mode: str, scope: str = "last") -> Optional[float]:
-        """The metric over the reports that `scope` names."""
+    def value(self, metric: str, mode: str, scope: str = "last", finite: bool = True) -> Optional[float]:
+        """The metric over the reports that `scope` names; `finite`: those that are NaN or infinite do not count."""
         if scope not in SCOPES:
             raise ValueError(f"scope must be one of {', '.join(SCOPES)}, not {scope!r}")
         values = [value for value in (as_number(row.get(metric)) for row in self.results) if value is not None]
-        values = [value for value in (values[-1:] if scope == "last" else values) if math.isfinite(value)]
+        values = [value for value in (values[-1:] if scope == "last" else values) if not finite or math.isfinite(value)]
         if not values or scope == "last":
             return values[0] if values else None
         if scope == "all":
@@ -139,11 +141,11 @@ class Trial:
 Result = Trial
 
 
-def best_of(trials: List[Trial], metric: Optional[str], mode: Optional[str], scope: str) -> Optional[Trial]:
+def best_of(trials: List[Trial], metric: Optional[str], mode: Optional[str], scope: str, finite: bool = True) -> Optional[Trial]:
     """The trial with the best value; None if none has one."""
     if metric is None or mode not in ("min", "max"):
         raise ValueError('give metric, and mode "min" or "max", here or to the run')
-    scored = [(trial.value(metric, mode, scope), trial) for trial in trials]
+    scored = [(trial.value(metric, mode, scope, finite), trial) for trial in trials]
     having = [(value, trial) for value, trial in scored if value is not None]
     pick = min if mode == "min" else max
     return pick(having, key=lambda pair: pair[0])[1] if having else None
@@ -160,7 +162,7 @@ class ExperimentAnalysis(Sequence[Trial]):
     def get_best_trial(self, metric: Text = None, mode: Text = None, scope: str = "last",
                        filter_nan_and_inf: bool = True) -> Optional[Trial]:
         """The trial with the best metric: in its last report, or over those that `scope` names."""
-        return best_of(self.trials, metric or self.default_metric, mode or self.default_mode, scope)
+        return best_of(self.trials, metric or self.default_metric, mode or self.default_mode, scope, filter_nan_and_inf)
 
     def get_best_result(self, metric: Text = None, mode: Text = None, scope: str = "last",
                         filter_nan_and_inf: bool = True) -> Trial:

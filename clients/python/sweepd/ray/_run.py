@@ -7,13 +7,14 @@ import os
 import sys
 import time
 import warnings
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .._client import Client
 from .._driver import Driver, Running, checkpoint_path, checkpoints
 from .._errors import SweepdError
 from .._loop import Trial as Handle
 from .._tune import check_fork
+from .._wire import as_number
 from ._callbacks import Callback, CLIReporter, Reached, Stopper, reached
 from ._results import ExperimentAnalysis, Text, Trial, TuneError
 from ._session import ITERATION, SHOULD_CHECKPOINT, Session, trial_main
@@ -31,7 +32,7 @@ INSTEAD = {
     "trial_executor": "a run is of one machine",
     "server_port": "the daemon has its own socket",
 }
-IGNORED = {"log_to_file", "checkpoint_score_attr", "reuse_actors", "trial_name_creator", "trial_dirname_creator",
+IGNORED = {"log_to_file", "reuse_actors", "trial_name_creator", "trial_dirname_creator",
            "export_formats", "queue_trials", "checkpoint_keep_all_ranks", "checkpoint_upload_from_workers",
            "chdir_to_trial_dir", "_experiment_checkpoint_dir"}
 cluster: Dict[str, Optional[int]] = dict.fromkeys(("num_cpus", "num_gpus", "initialized"))  # as ray.init() said
@@ -49,13 +50,24 @@ class _Driver(Driver):
         self.trials: Dict[int, Trial] = {}
         self.failures: Dict[int, int] = {}
         self.told, self.over = 0, False  # reports so far; end_all() was called
+        self.ends = False  # the report in hand reaches `stop`
+        self.kept: Tuple[int, Text, Text] = (0, None, None)  # how many checkpoints, by which metric, "min" or "max"
         self.unseen = set(stop) if isinstance(stop, Mapping) else set()  # names that no report has had
 
-    def search(self, metric: Any, mode: Any, restored: bool) -> ExperimentAnalysis:
+    def search(self, metric: Any, mode: Any, restored: bool, errored: bool, only_read: bool) -> ExperimentAnalysis:
+        """Runs the trials. `errored`: those that have failed in an earlier run again, in new ones' places. `only_read`:
+        none."""
         if self.reporter is not None and isinstance(metric, str):
             self.reporter.metric, self.reporter.mode = self.reporter.metric or metric, self.reporter.mode or mode
         if restored:
-            self.recall()
+            again = [row["trial"] for row in self.client.trials(self.sweep, state="FAILED")] if errored else []
+            for trial in again:
+                self.client.retry(self.sweep, trial)
+            self.recall(again)
+        if only_read:
+            return ExperimentAnalysis(self.sweep, self.finish(), metric, mode, self.folder)
+        if self.client.sweep(self.sweep)["state"] == "PAUSED":
+            self.client.resume(self.sweep)
         for callback in self.callbacks:
             callback.setup()
         self.run()
@@ -84,11 +96,31 @@ class _Driver(Driver):
                                         os.path.join(self.folder, str(number)), self.name)
         return self.trials[number]
 
-    def recall(self) -> None:
-        """An earlier run goes on: its trials, as the daemon has kept them."""
-        if self.client.sweep(self.sweep)["state"] == "PAUSED":
-            self.client.resume(self.sweep)
-        for row in self.client.trials(self.sweep):
+    def useless(self, trial: int, older: List[int], at: int) -> List[int]:
+        most, score, order = self.kept
+        rows = dict(zip(self.trials[trial].steps, self.trials[trial].results))
+
+        def rank(step: int) -> Any:  # the first go; a report without the score before all
+            value = as_number(rows.get(step, {}).get(score)) if score else step
+            return -math.inf if value is None or math.isnan(value) else -value if order == "min" else value
+
+        others = super().useless(trial, older, at)
+        return others if most < 2 else [step for step in sorted([*older, at], key=rank)[:-most] if step in others]
+
+    def report(self, trial: Handle, at: int, checkpoint: bool, metrics: Dict[str, float], more: Dict[str, Any]) -> str:
+        it = self.trials[trial.number]
+        self.ends = reached(self.stop, it.trial_id, {**more, **metrics, "config": it.config})
+        if not self.ends or not self.interval:
+            return super().report(trial, at, checkpoint, metrics, more)
+        if checkpoint:  # it ends before its population judges it, which would make a copy of it or of another
+            self.keep(os.path.join(self.folder, str(trial.number)), at, True)
+        trial.done(**metrics)
+        self.noted(trial, {"step": at, **metrics}, more)
+        return "continue"
+
+    def recall(self, without: Sequence[int]) -> None:
+        """An earlier run's trials, as the daemon has kept them."""
+        for row in [each for each in self.client.trials(self.sweep) if each["trial"] not in without]:
             it = self.known(row["trial"], row["params"])
             it.state, it.cause = "PENDING" if row["state"] == "RUNNING" else row["state"], row["cause"]
             reports, kept = self.client.reports(self.sweep, it.number), checkpoints(self.folder, it.number)
@@ -131,7 +163,7 @@ class _Driver(Driver):
         self.unseen.difference_update(result)
         if self.told >= PATIENCE:
             self.warn_unseen(row)
-        self.more = {"save": bool(result.get(SHOULD_CHECKPOINT)), "end": reached(self.stop, it.trial_id, result)}
+        self.more = {"save": bool(result.get(SHOULD_CHECKPOINT)), "end": self.ends}
         if isinstance(self.stop, Stopper) and self.stop.stop_all():
             self.end_all()
 
@@ -259,7 +291,8 @@ def run(run_or_experiment: Callable[..., Any], *, name: Text = None, metric: Any
         progress_reporter: Optional[CLIReporter] = None, max_failures: float = 0, fail_fast: Any = False,
         raise_on_failed_trial: bool = True, max_concurrent_trials: Optional[int] = None,
         callbacks: Optional[List[Callback]] = None, storage_path: Text = None, local_dir: Text = None,
-        resume: Any = False, _sweep: Optional[int] = None, _saved: bytes = b"", **more: Any) -> ExperimentAnalysis:
+        resume: Any = False, _sweep: Optional[int] = None, _saved: bytes = b"",
+        _errored: bool = False, _only_read: bool = False, checkpoint_score_attr: Text = None, **more: Any) -> ExperimentAnalysis:
     """Runs num_samples trials of a function or a Trainable, each in a process of its own, and waits for them.
 
     `resume`: the newest run of this `name` goes on. `metric` and `mode` may be lists.
@@ -294,14 +327,16 @@ def run(run_or_experiment: Callable[..., Any], *, name: Text = None, metric: Any
                      reporter=progress_reporter or (None if verbose == 0 else CLIReporter()), callbacks=callbacks or [],
                      max_failures=max_failures, fail_fast=fail_fast)
     driver.threads = max(1, int(resources["cpu"]))
-    driver.keep_all = (keep_checkpoints_num or 1) > 1
+    score = checkpoint_score_attr or ""
+    driver.kept = (keep_checkpoints_num or 0, score[4:] if score.startswith("min-") else score or None,
+                   "min" if score.startswith("min-") else "max")
     os.makedirs(driver.folder, exist_ok=True)
     if _saved and not old:
         with open(os.path.join(driver.folder, SAVED), "wb") as file:
             file.write(_saved)
     if storage_path or local_dir:
         link(driver.folder, str(storage_path or local_dir), title)
-    analysis = driver.search(metric, mode, bool(old))
+    analysis = driver.search(metric, mode, bool(old), _errored, _only_read)
     errors = [trial for trial in analysis.trials if trial.status == "ERROR"]
     if errors and raise_on_failed_trial:
         raise TuneError(f"trials failed: {', '.join(f'{trial.trial_id} ({trial.error_msg})' for trial in errors)}")

@@ -20,8 +20,8 @@ except ImportError:
 
 @dataclasses.dataclass
 class CheckpointConfig:
-    """Which checkpoints are kept: the last, with num_to_keep=1; else all. checkpoint_frequency and checkpoint_at_end are
-    for classes."""
+    """Which checkpoints are kept: a trial's last and best, and with a num_to_keep above 1 so many, the newest or those with
+    the highest (or lowest) checkpoint_score_attribute. checkpoint_frequency and checkpoint_at_end are for classes."""
 
     num_to_keep: Optional[int] = None
     checkpoint_score_attribute: Optional[str] = None
@@ -84,17 +84,24 @@ class Tuner:
 
     def fit(self) -> ResultGrid:
         """Runs all trials. One that failed has an error in its result."""
+        self._results = self._search(False)
+        return self._results
+
+    def _search(self, only_read: bool) -> ResultGrid:
         how = dict(vars(self._run))
         kept = how.pop("checkpoint_config") or CheckpointConfig()
         failures = how.pop("failure_config") or FailureConfig()
         how.update(vars(self._tune), config=self._space, keep_checkpoints_num=kept.num_to_keep,
                    checkpoint_freq=kept.checkpoint_frequency or 0, checkpoint_at_end=bool(kept.checkpoint_at_end))
+        if kept.checkpoint_score_attribute:
+            how["checkpoint_score_attr"] = "min-" * (kept.checkpoint_score_order == "min") + kept.checkpoint_score_attribute
         how.update({**vars(failures), **self._restored})
-        self._results = run(self._trainable, raise_on_failed_trial=False, _saved=_pickled(how), **how)
-        return self._results
+        return run(self._trainable, raise_on_failed_trial=False, _saved=_pickled(how), _only_read=only_read, **how)
 
     def get_results(self) -> ResultGrid:
-        """The answer of fit()."""
+        """The answer of fit(); of a restored run what it has come to so far."""
+        if self._results is None and self._restored:
+            return self._search(True)
         if self._results is None:
             raise RuntimeError("call fit() first")
         return self._results
@@ -107,13 +114,12 @@ class Tuner:
     @classmethod
     def restore(cls, path: str, trainable: Callable[..., Any], resume_unfinished: bool = True, resume_errored: bool = False,
                 restart_errored: bool = False, param_space: Optional[Mapping[str, Any]] = None, **_: Any) -> "Tuner":
-        """A run that was interrupted, by its folder or by its name; fit() goes on with it."""
+        """A run that was interrupted, by its folder or by its name; fit() goes on with it. With resume_errored or
+        restart_errored trials that have failed run again, from scratch."""
         client = Client()
         sweep = find(client, os.fspath(path))
         if sweep is None:
             raise ValueError(f"{path}: there is no run of this folder or name")
-        if resume_errored or restart_errored:
-            warnings.warn("Tuner.restore: a trial that has FAILED is not run again: give a run max_failures", stacklevel=2)
         out = cls(trainable)
         try:
             with open(os.path.join(client.info()["state_dir"], "tune", str(sweep), SAVED), "rb") as file:
@@ -121,7 +127,7 @@ class Tuner:
         except FileNotFoundError:
             raise ValueError(f"{path}: its run was no Tuner's: tune.run(..., resume=True) goes on with it") from None
         out._restored = {name: pickle.loads(value) for name, value in saved.items() if value is not None}
-        out._restored.update({"_sweep": sweep, **({} if param_space is None else {"config": param_space})})
+        out._restored.update({"_sweep": sweep, "_errored": resume_errored or restart_errored, **({} if param_space is None else {"config": param_space})})
         lost = sorted(saved.keys() - out._restored.keys())
         if "config" in lost:
             raise ValueError("give Tuner.restore() the param_space, because that of the run could not be pickled")

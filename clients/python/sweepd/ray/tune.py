@@ -4,7 +4,7 @@ import types
 
 from .._names import also, stands_for
 from . import schedulers, search
-from ._callbacks import Callback, CLIReporter, KeptAnyway, LoggerCallback, MaximumIterationStopper, Stopper
+from ._callbacks import STOPPERS, Callback, CLIReporter, KeptAnyway, LoggerCallback, Stopper
 from ._results import Checkpoint, ExperimentAnalysis, ResultGrid, Trial, TuneError
 from ._run import run, with_parameters, with_resources
 from ._session import (ITERATION, SHOULD_CHECKPOINT, Trainable, checkpoint_dir, get_checkpoint, get_context,
@@ -38,7 +38,7 @@ for _part in ("async_hyperband", "hyperband", "hb_bohb", "median_stopping_rule",
     also(__name__, f"schedulers.{_part}", schedulers)
 also(__name__, "logger", {"LoggerCallback": LoggerCallback,
                           **{_name: KeptAnyway for _name in ("CSVLoggerCallback", "JsonLoggerCallback", "TBXLoggerCallback")}})
-also(__name__, "stopper", {"MaximumIterationStopper": MaximumIterationStopper, "Stopper": Stopper})
+also(__name__, "stopper", STOPPERS)
 also(__name__, "result", {"SHOULD_CHECKPOINT": SHOULD_CHECKPOINT, "TRAINING_ITERATION": ITERATION, "DONE": "done"})
 also(__name__, "trial", {"ExportFormat": types.SimpleNamespace(MODEL="model", CHECKPOINT="checkpoint"), "Trial": Trial})
 also(__name__, "utils", {"validate_save_restore": validate_save_restore})
