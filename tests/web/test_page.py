@@ -129,6 +129,22 @@ def test_drawings_anew_come_one_after_the_other(page, sweep):
     assert all(end <= begin for (_, end), (begin, _) in zip(times, times[1:])), times
 
 
+# The first answer from now on comes late.
+HELD = """
+const real = window.fetch;
+let n = 0;
+window.fetch = async (...asked) => {
+  const mine = asked[0] === "/call/trial.list" && n++ === 0, answer = await real(...asked);
+  if (mine) {
+    await new Promise((done) => { window.release = done; });
+    const json = answer.json.bind(answer);
+    answer.json = () => json().finally(() => setTimeout(() => { window.taken = true; }));
+  }
+  return answer;
+};
+"""
+
+
 def test_table_is_filtered_sorted_and_its_view_is_in_the_url(page, sweep):
     page.go(f"/sweep/{sweep}?tab=trials")
     page.sees("12 trials")
@@ -139,6 +155,15 @@ def test_table_is_filtered_sorted_and_its_view_is_in_the_url(page, sweep):
         wait_until(lambda: shown_rows(page) == rows(page, sweep, sort=sort), sort)
         assert page.find("[role=columnheader]", "lr").get_attribute("aria-sort") == order
         assert f"sort={sort}" in page.browser.current_url
+    page.script(HELD)
+    page.click("[role=columnheader] button", "units")
+    page.click("[role=columnheader] button", "lr")
+    wait_until(lambda: shown_rows(page) == rows(page, sweep, sort="lr"), "lr again")
+    page.script("window.release()")
+    page.until("return window.taken", "the late answer")
+    assert shown_rows(page) == rows(page, sweep, sort="lr")
+    page.click("[role=columnheader] button", "lr")
+    wait_until(lambda: shown_rows(page) == rows(page, sweep, sort="-lr"), "-lr")
     lr = [page.ask("trial.get", sweep=sweep, trial=n)["params"]["lr"] for n in shown_rows(page)]
     assert lr == sorted(lr, reverse=True)
     page.find("input.filter").send_keys("optimizer = sgd and state = completed" + ENTER)
@@ -341,7 +366,7 @@ def test_daemon_that_is_killed_and_back_is_said(page, sweep):
     page.find("#link", "The daemon is away")
     page.click("main button", "Pause")
     page.click("dialog button[type=submit]")
-    page.find("dialog .refused", "away")
+    wait_until(lambda: page.find("dialog .refused").text, "why not")
     page.click("dialog button", "Leave it")
     page.served.daemon.start()
     wait_until(lambda: "The daemon is away" not in page.text(), "it is back")
@@ -519,6 +544,7 @@ def views_fixture(page):
                     run_trials(client, 1, 1)
                 page.find(".decided li", "trial")
             elif name == "fault":
+                page.find("textarea").click()
                 page.paste(WRONG)
                 page.find(".faults li")
             elif name == "enqueue":
