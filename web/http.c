@@ -152,7 +152,7 @@ static enum MHD_Result open_session(struct sw_request *r)
 
 	(void)snprintf(cookie, sizeof cookie, "%s=%s; Path=/; HttpOnly; SameSite=Strict", s->name,
 		       s->cookie);
-	(void)snprintf(to, sizeof to, "0; url=/#%s", s->key);
+	(void)snprintf(to, sizeof to, "0; url=?#%s", s->key);
 	return ask_again(r, to, cookie);
 }
 

@@ -1,11 +1,13 @@
 # tests/fuzz/fuzz_<target>.c: every build replays its corpus; with -DSW_FUZZ=ON and clang there is a
 # libFuzzer binary too: build/tests/fuzz_json tests/fuzz/corpus/json
-foreach(target json rpc spec yaml)
+foreach(target filter json rpc spec yaml)
 	set(corpus ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${target})
 	set(library sw_trainer_spec)
 	if(target STREQUAL yaml)
 		set(library sw_cli)
 		list(APPEND corpus ${CMAKE_SOURCE_DIR}/tests/fixtures/wandb)
+	elseif(target STREQUAL filter)
+		set(library sw_store)
 	endif()
 	add_executable(replay_${target} fuzz/fuzz_${target}.c fuzz/replay.c)
 	target_link_libraries(replay_${target} PRIVATE ${library})

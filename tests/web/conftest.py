@@ -53,6 +53,10 @@ class Served:
     def client(self):
         return self.daemon.client()
 
+    def open_in(self, browser):
+        browser.get(self.url)
+        wait_until(lambda: browser.current_url == self.base + "/", "the bare address")
+
     def end_page(self):
         self.process.terminate()
         status = self.process.wait(DEADLINE)
@@ -122,7 +126,7 @@ def open_page_fixture(browser, serve):  # serve: what it serves ends after the p
     def make(served):
         browser.get_log("browser"), browser.get_log("performance")
         pages.append(Page(browser, served))
-        browser.get(served.url)
+        served.open_in(browser)
         return pages[-1]
 
     yield make

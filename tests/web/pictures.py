@@ -119,7 +119,7 @@ def test_pictures(browser, tmp_path):
 
     try:
         sweep = fill(served)
-        browser.get(served.url)
+        served.open_in(browser)
         best = served.client().call("sweep.best", sweep=sweep)["trials"][0]["trial"]
         views = {"sweeps": "/", "sweep": f"/sweep/{sweep}", "trial": f"/sweep/{sweep}/trial/{best}", "new": "/new",
                  "trials": f"/sweep/{sweep}?tab=trials&filter=augment+%3D+randaugment+and+lr+%3E+0.01&sort=-value"}

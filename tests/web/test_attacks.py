@@ -147,7 +147,7 @@ def test_answers_say_what_a_browser_may_do(http):
         assert not [k for k in headers if k.startswith("access-control")]
     _, headers, _ = Http(http.served, cookie=False).get(f"/?token={http.served.token}")
     assert "HttpOnly" in headers["set-cookie"] and "SameSite=Strict" in headers["set-cookie"]
-    assert headers["refresh"].startswith("0; url=/#") and http.served.token not in str(headers)
+    assert headers["refresh"].startswith("0; url=?#") and http.served.token not in str(headers)
 
 
 @pytest.mark.parametrize("path", ["/../etc/passwd", "/%2e%2e/etc/passwd", "/sweep/1/plot/../../x.svg", "//etc/passwd",
@@ -199,6 +199,15 @@ def test_requests_in_one_packet_are_answered_in_turn(http):
     last = one.replace("Content-Length", "Connection: close\r\nContent-Length").replace(http.key, "B" * 43)
     _, _, answers = http.raw((one * 5 + last).encode())
     assert answers.count(b"HTTP/1.1 200 OK") == 4 and answers.count(b"HTTP/1.1 403") == 1  # and the first of all
+
+
+def test_read_only_page_passes_on_nothing_that_changes(serve):
+    http = Http(serve("--read-only"))
+    for path in [f"/call/sweep.{verb}" for verb in ("pause", "resume", "cancel", "extend", "edit", "annotate", "delete")] + [
+            f"/call/trial.{verb}" for verb in ("enqueue", "retry", "cancel")] + ["/spec/submit"]:
+        status, _, body = http.post(path)
+        assert status == 403 and b"read-only" in body, (path, body)
+    assert http.post("/call/sweep.list")[0] == http.post("/spec/validate")[0] == 200
 
 
 @pytest.mark.parametrize("body", [b"[]", b"{", b"1", b'{"a":1e999}', b'{"a":1}{"b":2}', b'{"jsonrpc":\n"2.0"}\n{"id":1}', b"\xff"])

@@ -50,7 +50,7 @@ def test_page_works_through_ssh_and_a_lost_link_is_said_and_comes_back(far, box)
 
 def test_link_that_is_lost_is_said_on_the_page(far, box, browser):  # noqa: F811
     page = Page(browser, box)
-    browser.get(box.url)
+    box.open_in(browser)
     page.sees("on box")
     lose(far)
     page.sees("The daemon is away; what you see is from before.")

@@ -683,7 +683,7 @@ def test_read_only_page_changes_nothing(open_page, serve):
     assert not {"Pause", "Cancel", "Extend", "New sweep"} & set(words), words
     page.expected = ("403",)
     answer = page.browser.execute_async_script(
-        "const done = arguments[0]; fetch('/call/sweep.pause', {method: 'POST', body: JSON.stringify({sweep: arguments[1]})})"
-        ".then((r) => done(r.status))".replace("arguments[1]", str(sweep)))
-    assert answer == 403
+        "const done = arguments[1]; fetch('/call/sweep.pause', {method: 'POST', body: JSON.stringify({sweep: arguments[0]}), "
+        "headers: {'X-Sweepd-Key': localStorage.getItem('key')}}).then((r) => r.text()).then(done)", sweep)
+    assert "read-only" in answer
     assert page.ask("sweep.get", sweep=sweep)["state"] == "RUNNING"

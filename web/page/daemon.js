@@ -9,7 +9,7 @@ export class Refused extends Error {
   }
 }
 
-// The address that was printed leads to /#KEY. Every POST needs it: a cookie alone is shown to what
+// The address that was printed leads to ?#KEY. Every POST needs it: a cookie alone is shown to what
 // else listens on this machine, too.
 if (location.hash.length > 40) {
   localStorage.setItem("key", location.hash.slice(1));
