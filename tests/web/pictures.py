@@ -27,7 +27,8 @@ for step in range(1, 28):
     time.sleep(0.02 + 0.001 * p["width"])
     while step > 4 and os.path.exists(held):
         time.sleep(0.1)
-    value = float("nan") if bad and step > 1 else max(0.1, top * (1 - 0.7 * math.exp(-step / speed)) + draw.gauss(0, 0.004))
+    value = max(0.1, top * (1 - 0.7 * math.exp(-step / speed)) + draw.gauss(0, 0.004))
+    value = float("nan") if bad and step > 1 else value
     print(f"epoch {step:2}/27  train_loss {-math.log(value):.4f}  {name} {value:.4f}", file=sys.stderr)
     print(json.dumps({"step": step, name: value, "train_loss": -math.log(value)}), flush=True)
 '''
@@ -124,8 +125,8 @@ def test_pictures(browser, tmp_path):
         views = {"sweeps": "/", "sweep": f"/sweep/{sweep}", "trial": f"/sweep/{sweep}/trial/{best}", "new": "/new",
                  "trials": f"/sweep/{sweep}?tab=trials&filter=augment+%3D+randaugment+and+lr+%3E+0.01&sort=-value"}
         for width, scheme in ((1280, "light"), (1280, "dark"), (400, "light"), (400, "dark")):
-            ask("Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1 if width > 400 else 2,
-                mobile=width == 400)
+            ask("Emulation.setDeviceMetricsOverride", width=width, height=800,
+                deviceScaleFactor=1 if width > 400 else 2, mobile=width == 400)
             ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
             for name, path in views.items():
                 browser.get(served.base + path)

@@ -5,8 +5,9 @@ from conftest import SPEC, run_trials
 from harness import wait_until
 
 LONG = {**SPEC, "name": "a-name-as-long-as-people-write-them".ljust(64, "-")}
-WIDER = ("return [...document.querySelectorAll('body *')].filter((e) => !e.closest('.wide, .scroll, pre, svg, .unseen, "
-         ".skip, .sweeps thead') && e.getBoundingClientRect().right > innerWidth + 1).map((e) => e.outerHTML.slice(0, 99))")
+WIDER = ("return [...document.querySelectorAll('body *')].filter((e) => "
+         "!e.closest('.wide, .scroll, pre, svg, .unseen, .skip') && e.getBoundingClientRect().right > innerWidth + 1)"
+         ".map((e) => e.outerHTML.slice(0, 99))")
 # Of the first drawing: its own width, and its place's.
 DRAWN = ("return [...document.querySelectorAll('.drawing > svg')].slice(0, 1).map((s) => [s.viewBox.baseVal.width, "
          "s.parentNode.clientWidth])")
@@ -34,7 +35,8 @@ def sized_fixture(page):
 def test_page_has_no_sideways_scroll(page, sweep, sized, width):
     sized(width)
     for path, shown in (("/", "vision"), (f"/sweep/{sweep}", "Why, and"), (f"/sweep/{sweep}?tab=trials", "12 trials"),
-                        (f"/sweep/{sweep}?tab=spec", "optimizer"), (f"/sweep/{sweep}/trial/1", "Attempts"), ("/new", "New sweep")):
+                        (f"/sweep/{sweep}?tab=spec", "optimizer"), (f"/sweep/{sweep}/trial/1", "Attempts"),
+                        ("/new", "New sweep")):
         page.go(path)
         page.sees(shown)
         assert page.browser.execute_script("return document.documentElement.scrollWidth <= innerWidth"), path
