@@ -266,22 +266,23 @@ class Client(ContextManager["Client"]):
     def loop(self, sweep: int) -> Iterator[Trial]:
         """The trials of a sweep that you drive, one at a time, until the sweep ends (see Trial). One that you neither
         ended nor were told to end is done() when you take the next."""
-        client = Client(None if self.host else self.socket, patience_s=self.patience_s, host=self.host)  # waiting for a trial holds up no thread's reports
-        lease = client.sweep(sweep)["spec"].get("lease_s")
-        while True:
-            asked = time.monotonic()
-            answer = client.ask(sweep, wait_s=60)
-            for handed in answer["trials"]:
-                trial = Trial(client, sweep, handed, min(_loop.BEAT_S, lease / 3) if lease else None)
-                try:
-                    yield trial
-                    trial.done()
-                finally:
-                    trial._over.set()
-            if answer.get("reason") == "done":
-                return
-            if not answer["trials"] and time.monotonic() - asked < 0.1:
-                time.sleep(0.1)  # a daemon that drains answers at once
+        # Waiting for a trial holds up no thread's reports.
+        with Client(None if self.host else self.socket, patience_s=self.patience_s, host=self.host) as client:
+            lease = client.sweep(sweep)["spec"].get("lease_s")
+            while True:
+                asked = time.monotonic()
+                answer = client.ask(sweep, wait_s=60)
+                for handed in answer["trials"]:
+                    trial = Trial(client, sweep, handed, min(_loop.BEAT_S, lease / 3) if lease else None)
+                    try:
+                        yield trial
+                        trial.done()
+                    finally:
+                        trial._over.set()
+                if answer.get("reason") == "done":
+                    return
+                if not answer["trials"] and time.monotonic() - asked < 0.1:
+                    time.sleep(0.1)  # a daemon that drains answers at once
 
     def info(self) -> Row:
         """The daemon's version, paths and uptime."""
