@@ -37,6 +37,7 @@ NOT_RUN = [
     ("docs/coming-from.md", "python3 -m sweepd.importer", "reads files of other tools; test_import.py has them"),
     *((page, "import sweepd.optuna as optuna", "needs Optuna; tests/peers/test_optuna.py runs it")
       for page in ("docs/coming-from.md", "clients/python/README.md")),
+    ("docs/coming-from.md", "from scipy.stats", "needs scikit-learn; tests/peers/test_sklearn.py has such searches"),
     ("docs/plots.md", "python3 -m sweepd.tensorboard", "needs TensorBoard; tests/peers/test_tensorboard.py runs it"),
 ]
 # Blocks that are files, by their names in the reader's folder.

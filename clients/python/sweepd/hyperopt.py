@@ -1,0 +1,260 @@
+"""hyperopt over sweepd: write `from sweepd.hyperopt import fmin, hp, tpe, Trials`.
+
+Every name and submodule is hyperopt's own, but for what suggests: tpe.suggest and rand.suggest are the daemon's methods
+"tpe" and "random". So a search is a sweep, which `sweep watch` shows. The objective runs in this process.
+"""
+import contextlib
+import sys
+import types
+import uuid
+import warnings
+import weakref
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
+
+try:
+    import hyperopt as _base  # type: ignore
+    from hyperopt import early_stop, exceptions, hp, pyll  # type: ignore # noqa: F401
+    from hyperopt.pyll import scope  # type: ignore # noqa: F401
+except ModuleNotFoundError as error:
+    if error.name != "hyperopt":
+        raise
+    raise ImportError("sweepd.hyperopt is hyperopt with the daemon's samplers, and hyperopt is not installed: "
+                      "pip install hyperopt") from None
+
+from ._client import Client
+from ._errors import CONFLICT, INVALID_PARAMS, SweepdError
+from ._loop import Trial
+from ._wire import find, wire_names, wire_values
+
+MORE = 1000  # trials by which a sweep that had ended is extended; close() takes back what was not used
+KEYS = {"uniform": "low high", "quniform": "low high q", "loguniform": "low high", "qloguniform": "low high q",
+        "normal": "mu sigma", "qnormal": "mu sigma q", "lognormal": "mu sigma", "qlognormal": "mu sigma q",
+        "randint": "low high", "categorical": "p"}
+OURS = {"uniform": "uniform", "quniform": "q_uniform", "loguniform": "log_uniform", "qloguniform": "q_log_uniform",
+        "normal": "normal", "qnormal": "q_normal", "lognormal": "log_normal", "qlognormal": "q_log_normal"}
+Conditions = Tuple[Tuple[str, int], ...]
+
+
+class _Parameter:
+    """A label of a space: its distribution as a sweep has it, and the choices that it depends on."""
+
+    def __init__(self, label: str, node: Any, options: Optional[List[Any]]) -> None:
+        self.label, self.conditions = label, set()  # type: Tuple[str, set[Conditions]]
+        self.values: Optional[List[Any]] = None  # of a choice, by its index
+        try:
+            given = {key: node.arg[key].eval() for key in KEYS[node.name].split()
+                     if node.arg[key] is not pyll.base.MissingArgument}
+        except (KeyError, AttributeError, TypeError):
+            raise SweepdError(f"{label}: a parameter of {node.name} with numbers is needed") from None
+        self.number: Callable[[Any], Any] = float
+        if node.name in OURS:
+            names = {"low": "min", "high": "max"}
+            self.spec = {names.get(key, key): float(each) for key, each in given.items()}
+            for end in ("min", "max") if node.name == "quniform" else ():  # hyperopt rounds after it draws
+                self.spec[end] = round(self.spec[end] / self.spec["q"]) * self.spec["q"]
+            self.spec["distribution"] = OURS[node.name]
+            return
+        self.number = int
+        n = len(given["p"]) if "p" in given else int(given.get("high", given["low"]))
+        if options is None and node.name == "randint":
+            low = int(given["low"]) if "high" in given else 0
+            self.spec = {"distribution": "int_uniform", "min": low, "max": n - 1}
+            return
+        plain = options is not None and all(isinstance(each, pyll.base.Literal) for each in options)
+        self.values = wire_values([each.obj for each in options]) if options and plain else list(range(n))
+        self.spec = {"values": self.values}
+        if "p" in given:
+            self.spec["probabilities"] = [float(p) for p in given["p"]]
+
+    def read(self, value: Any) -> Any:
+        return self.number(value) if self.values is None else find(self.values, value)
+
+    def wire(self, value: Any) -> Any:
+        return self.number(value) if self.values is None else self.values[int(value)]
+
+
+def _space(expression: Any) -> Dict[str, _Parameter]:
+    """The labels of a space."""
+    found: Dict[str, _Parameter] = {}
+
+    def add(node: Any, conditions: Conditions, options: Optional[List[Any]] = None) -> str:
+        label = str(node.arg["label"].obj)
+        if label not in found:
+            found[label] = _Parameter(label, node.arg["obj"], options)
+        found[label].conditions.add(conditions)
+        return label
+
+    def walk(node: Any, conditions: Conditions) -> None:
+        inputs = node.inputs()
+        if node.name == "switch" and inputs[0].name == "hyperopt_param":
+            label = add(inputs[0], conditions, inputs[1:])
+            for i, option in enumerate(inputs[1:]):
+                walk(option, (*conditions, (label, i)))
+        elif node.name == "hyperopt_param":
+            add(node, conditions)
+        else:
+            for each in inputs:
+                walk(each, conditions)
+    walk(expression, ())
+    return found
+
+
+def _parameters(space: Mapping[str, _Parameter], names: Mapping[str, str]) -> Dict[str, Any]:
+    """A space as a spec's. What several branches have is a condition if they are of one choice."""
+    out = {}
+    for label, each in space.items():
+        ways = list(each.conditions)
+        one = {way[:-1] + (way[-1][0],) for way in ways if way}
+        when = {}
+        if len(one) == 1 and all(ways):
+            for on, i in ways[0][:-1]:
+                when[names[on]] = space[on].wire(i)
+            last = ways[0][-1][0]
+            when[names[last]] = [space[last].wire(i) for i in sorted({way[-1][1] for way in ways})]
+        out[names[label]] = {**each.spec, **({"when": when} if when else {})}
+    return out or {"nothing": {"value": 0}}
+
+
+class _Search:
+    """The sweep of a space and its Trials. One that an earlier fmin() with these Trials began goes on."""
+
+    def __init__(self, domain: Any, trials: Any, method: str, seed: int) -> None:
+        self.space, self.trials, self.client = _space(domain.expr), trials, Client()
+        self.names = wire_names(self.space)
+        self.handles: Dict[int, Trial] = {}
+        parameters = _parameters(self.space, self.names)
+        before = getattr(trials, "_sweepd", {})
+        if before.get("parameters") == parameters and before["method"] == method and self._known(before):
+            self.sweep, self.told = before["sweep"], before["told"]
+            return
+        self.told: List[int] = []  # type: ignore[no-redef]
+        mark = f"a search of hyperopt {uuid.uuid4().hex}"
+        spec = {"name": getattr(domain.fn, "__name__", "fmin")[:64].strip("<>"), "description": mark, "method": method,
+                "seed": seed, "metric": {"name": "loss", "goal": "minimize"}, "parameters": parameters}
+        self.sweep = int(self.client.call("sweep.submit", spec=spec)["sweep"])
+        trials._sweepd = {"sweep": self.sweep, "mark": mark, "parameters": parameters, "method": method,
+                          "told": self.told}
+
+    def _known(self, before: Mapping[str, Any]) -> bool:
+        try:
+            return self.client.sweep(before["sweep"])["spec"].get("description") == before["mark"]
+        except SweepdError:
+            return False
+
+    def ask(self, given: Optional[Dict[str, Any]] = None) -> Optional[Trial]:
+        """A trial; None if somebody cancelled the sweep."""
+        while True:
+            try:
+                answer = self.client.call("trial.ask", sweep=self.sweep, params=given, wait_s=None if given else 10)
+            except SweepdError as error:
+                if error.code != CONFLICT:
+                    raise
+                answer = {"trials": [], "reason": "done"}
+            for handed in answer["trials"]:
+                return Trial(self.client, self.sweep, handed)
+            if answer.get("reason") == "done":
+                state = self.client.sweep(self.sweep)
+                if state["state"] != "COMPLETED":
+                    return None
+                self.client.extend(self.sweep, sum(state["counts"].values()) + MORE)
+
+    def suggest(self, tid: int) -> Optional[Dict[str, List[Any]]]:
+        handle = self.ask()
+        if handle is None:
+            return None
+        self.handles[tid] = handle
+        return {label: [each.read(handle.params[self.names[label]])] if self.names[label] in handle.params else []
+                for label, each in self.space.items()}
+
+    def settle(self) -> None:
+        """Tells the sweep what has ended."""
+        for doc in self.trials._dynamic_trials:
+            if doc["tid"] in self.told or doc["state"] not in (_base.JOB_STATE_DONE, _base.JOB_STATE_ERROR):
+                continue
+            handle = self.handles.pop(doc["tid"], None)
+            self.told.append(doc["tid"])
+            if handle is None and doc["state"] == _base.JOB_STATE_DONE:  # of an earlier fmin(), or the script's own
+                given = {self.names[label]: self.space[label].wire(values[0])
+                         for label, values in doc["misc"]["vals"].items() if values and label in self.space}
+                try:
+                    handle = self.ask(given)
+                except SweepdError as error:
+                    if error.code != INVALID_PARAMS:
+                        raise
+                    warnings.warn(f"the sweep cannot have trial {doc['tid']}: {error}", stacklevel=2)
+            if handle is not None:
+                self._tell(handle, doc)
+
+    @staticmethod
+    def _tell(handle: Trial, doc: Mapping[str, Any]) -> None:
+        result = doc["result"]
+        if doc["state"] == _base.JOB_STATE_ERROR:
+            handle.failed(": ".join(doc["misc"].get("error", ["the objective failed"])))
+        elif result["status"] != _base.STATUS_OK:
+            handle.failed(f"status {result['status']}", "INFEASIBLE")
+        else:
+            handle.done(loss=float(result["loss"]))
+
+    def close(self) -> None:
+        """The sweep ends with what it has."""
+        with contextlib.suppress(SweepdError):  # somebody has cancelled it
+            self.settle()
+            for handle in self.handles.values():
+                handle.failed("fmin() ended before it", "INFEASIBLE")
+            self.client.edit(self.sweep, run_cap=max(1, sum(self.client.sweep(self.sweep)["counts"].values())))
+        self.client.close()
+
+
+_searches: "weakref.WeakKeyDictionary[Any, _Search]" = weakref.WeakKeyDictionary()  # by their domains
+_open: List[_Search] = []
+
+
+def _suggest(method: str) -> Callable[..., List[Any]]:
+    def suggest(new_ids: List[int], domain: Any, trials: Any, seed: int, **settings: Any) -> List[Any]:
+        """An `algo` of hyperopt's: the daemon's suggestions."""
+        if domain not in _searches:
+            if settings:
+                warnings.warn(f"{', '.join(sorted(settings))}: without effect, the daemon's method {method!r} has its "
+                              "own settings", stacklevel=2)
+            _searches[domain] = _Search(domain, trials, method, int(seed))
+            _open.append(_searches[domain])
+        search, docs = _searches[domain], []
+        search.settle()
+        for tid in new_ids:
+            values = search.suggest(tid)
+            if values is None:
+                break
+            misc = {"tid": tid, "cmd": domain.cmd, "workdir": domain.workdir, "vals": values,
+                    "idxs": {label: [tid] if value else [] for label, value in values.items()}}
+            docs += trials.new_trial_docs([tid], [None], [domain.new_result()], [misc])
+        return docs
+    return suggest
+
+
+def fmin(fn: Any, space: Any, algo: Any = None, *args: Any, **named: Any) -> Any:
+    """hyperopt's fmin, whose default algorithm is the daemon's. Its sweep ends with it; a later fmin() with the same
+    Trials goes on with that. SweepdError: a space that a sweep cannot have, or no daemon."""
+    before = len(_open)
+    try:
+        return _base.fmin(fn, space, algo or tpe.suggest, *args, **named)
+    finally:
+        while len(_open) > before:
+            _open.pop().close()
+
+
+def _module(theirs: types.ModuleType, method: str) -> Any:
+    """A module of hyperopt's with another `suggest`."""
+    ours = types.ModuleType(f"{__name__}.{theirs.__name__.rpartition('.')[2]}", theirs.__doc__)
+    ours.__dict__.update({**vars(theirs), "__name__": ours.__name__, "suggest": _suggest(method)})
+    return ours
+
+
+__path__: List[str] = []  # the submodules are hyperopt's own
+tpe, rand = _module(_base.tpe, "tpe"), _module(_base.rand, "random")
+for _name, _each in list(sys.modules.items()):
+    if _name.startswith("hyperopt."):
+        sys.modules[f"sweepd.{_name}"] = {"hyperopt.tpe": tpe, "hyperopt.rand": rand}.get(_name, _each)
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(_base, name)
