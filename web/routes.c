@@ -19,17 +19,18 @@ static const struct {
 	bool changes; /* refused with --read-only */
 	bool slow;
 } methods[] = {
-	{"daemon.info", false, false},  {"device.list", false, false},
-	{"sweep.list", false, true},    {"sweep.get", false, false},
-	{"sweep.best", false, true},    {"sweep.plot", false, true},
-	{"trial.list", false, true},    {"trial.get", false, false},
-	{"trial.reports", false, true}, {"trial.why", false, false},
-	{"trial.log", false, false},    {"trial.output", false, true},
-	{"sweep.pause", true, false},   {"sweep.resume", true, false},
-	{"sweep.cancel", true, false},  {"sweep.extend", true, false},
-	{"sweep.edit", true, false},    {"sweep.annotate", true, false},
-	{"sweep.delete", true, false},  {"trial.enqueue", true, false},
-	{"trial.retry", true, false},   {"trial.cancel", true, false},
+	{"daemon.info", false, false},   {"device.list", false, false},
+	{"sweep.list", false, true},     {"sweep.get", false, false},
+	{"sweep.best", false, true},     {"sweep.watch", false, false},
+	{"sweep.plot", false, true},     {"trial.list", false, true},
+	{"trial.get", false, false},     {"trial.reports", false, true},
+	{"trial.why", false, false},     {"trial.log", false, false},
+	{"trial.output", false, true},   {"sweep.pause", true, false},
+	{"sweep.resume", true, false},   {"sweep.cancel", true, false},
+	{"sweep.extend", true, false},   {"sweep.edit", true, false},
+	{"sweep.annotate", true, false}, {"sweep.delete", true, false},
+	{"trial.enqueue", true, false},  {"trial.retry", true, false},
+	{"trial.cancel", true, false},
 };
 
 static enum MHD_Result not_found(struct sw_request *r)

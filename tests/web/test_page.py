@@ -309,7 +309,7 @@ def test_sweep_is_acted_on(page, sweep):
         f"sweep edit {sweep} --range lr=0.001..0.1"
     assert get()["edits"][-1]["changes"][0]["to"] == {"min": .001, "max": .1}
     page.click("[role=tab]", "spec")
-    page.find("[aria-label=Edits]", '"min":0.001')
+    page.find("[aria-label=Edits]", "lr: 0.0001..0.1 → 0.001..0.1")
     confirm(page, "Tag", words="good first")
     assert get()["tags"] == ["good", "first"]
     confirm(page, "Note", text="it's <b>mine</b>")

@@ -1,61 +1,67 @@
 // What one does: each asks once, shows the command that does the same, and says what was refused.
 import {call, sendSpec} from "/daemon.js";
-import {calm, h, modal, number, say, show} from "/dom.js";
+import {calm, h, modal, press, say, show} from "/dom.js";
 import {about, go} from "/route.js";
 import {parameter} from "/table.js";
 
 const word = (text) =>
   (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${String(text).replaceAll("'", "'\\''")}'`);
+const written =
+  (words) => ["sweep", ...(about.host ? ["--host", about.host] : []), ...words].map(word).join(" ");
+// Words of one's own: one that begins with "-" is no option.
+const own = (words) => (words.some((w) => w.startsWith("-")) ? ["--", ...words] : words);
 
-const grave = /^(Cancel|Delete)/;  // what cannot be taken back
-
-// fields: [name, label, value, type]; command(values) and params(values) from what they hold.
-function ask({title, text, verb, method, fields = [], command, params, then}) {
-  const inputs = fields.map(([name, label, value, type = "text"]) => [name, h("input", {
+// One action: what it is called, what its button says, the method, a text about it, its fields
+// ([name, label, value, type, more]), and from what they hold the words of the command and the
+// parameters of the method; then(result) when it is done.
+function ask(title, verb, method, text, fields, words, params, then) {
+  const inputs = fields.map(([name, label, value, type = "text", more = {}]) => [name, h("input", {
     name,
     type,
     value: value ?? "",
     checked: type === "checkbox" && value,
     step: type === "number" ? "any" : null,
-    oninput: () => shown()
+    required: type === "number",
+    ...more
   }),
                               label]);
   const values = () => Object.fromEntries(
     inputs.map(([name, i]) => [name, i.type === "checkbox" ? i.checked : i.value.trim()]));
   const code = h("code"), line = h("p", {class: "refused", role: "alert"}),
-        go = h("button", {type: "submit", class: grave.test(verb) && "danger"}, verb);
+        act = h("button", {type: "submit", class: grave(verb)}, verb);
   const shown = () => {
-    code.textContent = command(values());
+    code.textContent = written(words(values()));
+  };
+  const send = async (e) => {
+    e.preventDefault();
+    act.disabled = true;
+    try {
+      const result = await call(method, params(values()));
+      dialog.close();
+      say(`${title}: done`);
+      then(result);
+    } catch (refused) {
+      const place = `${refused.place}/`.replaceAll("/", ".");
+      line.textContent = (refused.place && `${refused.place}: `) + refused.message;
+      for (const [name, input] of inputs)
+        input.setAttribute("aria-invalid", place.includes(`.${name}.`));
+      dialog.querySelector("[aria-invalid=true]")?.focus();
+    }
+    act.disabled = false;
   };
   shown();
   const dialog =
     modal({"aria-labelledby": "asked"}, h("h2", {id: "asked"}, title), text && h("p", {}, text),
-      h("form", {
-        onsubmit: async (e) => {
-          e.preventDefault();
-          go.disabled = true;
-          try {
-            const result = await call(method, params(values()));
-            dialog.close();
-            say(`${title}: done`);
-            then?.(result);
-          } catch (refused) { line.textContent = refused.message; }
-          go.disabled = false;
-        }
-      },
+      h("form", {oninput: shown, onsubmit: send},
         inputs.map(([, input, label]) => h("label", {}, label, " ", input)),
         h("p", {class: "faint"}, "The same in a terminal: ", code), line,
-        h("div", {class: "bar"}, go,
-          h("button", {type: "button", onclick: () => dialog.close()}, "Leave it"))));
+        h("div", {class: "bar"}, act, press("Leave it", () => dialog.close()))));
 }
 
-const button = (name, of, what) => h("button", {
-  type: "button",
-  class: grave.test(name) && "danger",
-  onclick: what,
-  "aria-label": `${name} ${of}`
-},
-  name);
+// What cannot be taken back looks so.
+const grave = (name) => /^(Cancel|Delete)/.test(name) && "danger";
+const button = (name, of, what) =>
+  press(name, what, {class: grave(name), "aria-label": `${name} ${of}`});
 
 // A value as it was typed: JSON where it is JSON, else a text.
 function typed(text) {
@@ -64,118 +70,110 @@ function typed(text) {
   } catch { return text; }
 }
 
-const given = (v) => Object.fromEntries(Object.entries(v).filter(([, x]) => x !== ""));
+// What is typed for a value, so that typed() has the value again.
+const writing = (v) =>
+  (typeof v === "string" && v !== "" && typed(v.trim()) === v ? v : JSON.stringify(v));
 
-function enqueue(sweep, names, params) {
-  ask({
-    title: `Enqueue a trial in sweep ${sweep}`,
-    verb: "Enqueue",
-    method: "trial.enqueue",
-    text: "What is left empty is drawn at random.",
-    fields: names.map(
-      (n) => [n, n, number(parameter(params, n)) === "" ? "" : String(parameter(params, n))]),
-    command: (v) => `sweep enqueue ${sweep} ${
-      Object.entries(given(v)).map(([k, x]) => word(`${k}=${x}`)).join(" ")}`,
-    params: (v) => (
-      {sweep, params: Object.fromEntries(Object.entries(given(v)).map(([k, x]) => [k, typed(x)]))}),
-    then: (r) => go(`/sweep/${sweep}/trial/${r.trial}`),
-  });
+function enqueue(sweep, names, from) {
+  const given = (v) => Object.entries(v).filter(([, x]) => x !== "");
+  ask(`Enqueue a trial in sweep ${sweep}`, "Enqueue", "trial.enqueue",
+    "What is left empty is drawn at random.", names.map((n) => [n, n, writing(parameter(from, n))]),
+    (v) => ["enqueue", sweep,
+      ...(given(v).length ? given(v).map(([k, x]) => `${k}=${x}`) : ["{}"])],
+    (v) => ({sweep, params: Object.fromEntries(given(v).map(([k, x]) => [k, typed(x)]))}),
+    (r) => go(`/sweep/${sweep}/trial/${r.trial}`));
 }
 
-export function actions(s, annotated) {
+// Where each parameter may lie now: as the spec says, or the last edit.
+function ranges({spec, edits}) {
+  const found = {};
+  const walk = (group, before) => {
+    for (const [name, p] of Object.entries(group || {})) {
+      if (p?.parameters) walk(p.parameters, `${before}${name}.`);
+      else if (p?.min != null) found[before + name] = p;
+    }
+  };
+  walk(spec?.parameters, "");
+  for (const c of edits.flatMap((e) => e.changes))
+    if (c.key in found) found[c.key] = c.to;
+  return found;
+}
+
+function editRange(sweep, of, s, then) {
+  const now = ranges(s), names = Object.keys(now), first = now[names[0]] || {};
+  const other = ({target: {value, form}}) => {
+    for (const end of ["min", "max"])
+      if (now[value]) form.elements[end].value = now[value][end];
+  };
+  ask(`Edit a range of ${of}`, "Edit", "sweep.edit",
+    [
+      "Trials that exist keep their values.",
+      h("datalist", {id: "ranges"}, names.map((n) => h("option", {value: n})))
+    ],
+    [
+      ["name", "parameter", names[0], "text", {list: "ranges", required: true, oninput: other}],
+      ["min", "from", first.min, "number"], ["max", "to", first.max, "number"]
+    ],
+    (v) => ["edit", sweep, "--range", `${v.name}=${v.min}..${v.max}`],
+    (v) => ({sweep, ranges: {[v.name]: {min: Number(v.min), max: Number(v.max)}}}), then);
+}
+
+const bar = (...buttons) =>
+  h("div", {class: "bar", role: "group", "aria-label": "Actions"}, buttons);
+
+// changed(): one of them has been done. tell(text): it could not be asked.
+export function actions(s, changed, tell) {
   const sweep = s.sweep, of = `sweep ${sweep}`,
         ended = ["COMPLETED", "CANCELLED", "FAILED"].includes(s.state);
   if (about.read_only) return null;
-  const simple = (name, method, text, verb = name) => button(name, of, () => ask({
-    title: `${name} ${of}`,
-    text,
-    verb,
-    method,
-    command: () => `sweep ${name.toLowerCase()} ${sweep}`,
-    params: () => ({sweep})
-  }));
-  return h("div", {class: "bar", role: "group", "aria-label": "Actions"},
-    s.state === "RUNNING" &&
+  // What the dialog begins with is what the sweep has now.
+  const fresh = (name, what) =>
+    button(name, of, () => call("sweep.get", {sweep}).then(what).catch((e) => tell(e.message)));
+  const simple = (name, method, text, verb = name) => button(name, of,
+    () => ask(`${name} ${of}`, verb, method, text, [], () => [name.toLowerCase(), sweep],
+      () => ({sweep}), changed));
+  return bar(s.state === "RUNNING" &&
       simple("Pause", "sweep.pause", "No new trials are handed out; those that run go on."),
-    s.state === "PAUSED" && simple("Resume", "sweep.resume"), button("Extend", of, () => ask({
-      title: `Extend ${of}`,
-      text: "A completed sweep goes on.",
-      verb: "Extend",
-      method: "sweep.extend",
-      fields: [["cap", "run cap", s.run_cap ? 2 * s.run_cap : "", "number"]],
-      command: (v) => `sweep extend ${sweep} --run-cap ${v.cap}`,
-      params: (v) => ({sweep, run_cap: Number(v.cap)})
-    })),
-    !ended && button("Enqueue", of, () => enqueue(sweep, s.parameters, s.best?.params)),
-    !ended && button("Edit a range", of, () => ask({
-      title: `Edit a range of ${of}`,
-      text: "Trials that exist keep their values.",
-      verb: "Edit",
-      method: "sweep.edit",
-      fields: [
-        ["name", "parameter", s.parameters[0]], ["min", "from", "", "number"],
-        ["max", "to", "", "number"]
-      ],
-      command: (v) => `sweep edit ${sweep} --range ${word(`${v.name}=${v.min}..${v.max}`)}`,
-      params: (v) => ({sweep, ranges: {[v.name]: {min: Number(v.min), max: Number(v.max)}}})
-    })),
-    button("Tag", of, () => ask({
-      title: `Tags of ${of}`,
-      text: "Instead of those it has.",
-      verb: "Tag",
-      method: "sweep.annotate",
-      fields: [["tags", "words", (s.tags || []).join(" ")]],
-      command: (v) =>
-        `sweep tag ${sweep} ${v.tags.split(/\s+/).filter(Boolean).map(word).join(" ") || "''"}`,
-      params: (v) => ({sweep, tags: v.tags.split(/\s+/).filter(Boolean)}),
-      then: annotated
-    })),
-    button("Note", of, () => ask({
-      title: `Note on ${of}`,
-      verb: "Write",
-      method: "sweep.annotate",
-      fields: [["note", "text", s.note || ""]],
-      command: (v) => `sweep note ${sweep} ${word(v.note) || "''"}`,
-      params: (v) => ({sweep, note: v.note}),
-      then: annotated
-    })),
+    s.state === "PAUSED" && simple("Resume", "sweep.resume"),
+    fresh("Extend",
+      (now) => ask(`Extend ${of}`, "Extend", "sweep.extend", "A completed sweep goes on.",
+        [["run_cap", "run cap", 2 * now.run_cap || "", "number"]],
+        (v) => ["extend", sweep, "--run-cap", Number(v.run_cap)],
+        (v) => ({sweep, run_cap: Number(v.run_cap)}), changed)),
+    !ended && fresh("Enqueue", (now) => enqueue(sweep, s.parameters, now.best?.params)),
+    !ended && fresh("Edit a range", (now) => editRange(sweep, of, now, changed)),
+    fresh("Tag",
+      (now) => ask(`Tags of ${of}`, "Tag", "sweep.annotate", "Instead of those it has.",
+        [["tags", "words", now.tags.join(" ")]], (v) => ["tag", sweep, ...own(v.tags.split(/\s+/))],
+        (v) => ({sweep, tags: v.tags.split(/\s+/).filter(Boolean)}), changed)),
+    fresh("Note",
+      (now) => ask(`Note on ${of}`, "Write", "sweep.annotate", null, [["note", "text", now.note]],
+        (v) => ["note", sweep, ...own([v.note])], (v) => ({sweep, note: v.note}), changed)),
     !ended &&
       simple("Cancel", "sweep.cancel", "Its running trials stop. It cannot go on afterwards.",
         "Cancel the sweep"),
-    ended && button("Delete", of, () => ask({
-      title: `Delete ${of}`,
-      text: "Its trials, reports, checkpoints and logs are gone for good.",
-      verb: "Delete for good",
-      method: "sweep.delete",
-      fields: [["keep", "the best trial stays", true, "checkbox"]],
-      command: (v) => `sweep rm ${sweep}${v.keep ? " --keep-best" : ""}`,
-      params: (v) => ({sweep, keep_best: v.keep}),
-      then: () => go("/")
-    })));
+    ended &&
+      button("Delete", of,
+        () => ask(`Delete ${of}`, "Delete for good", "sweep.delete",
+          "Its trials, reports, checkpoints and logs are gone for good.",
+          [["keep", "the best trial stays", true, "checkbox"]],
+          (v) => ["rm", sweep, ...(v.keep ? ["--keep-best"] : [])],
+          (v) => ({sweep, keep_best: v.keep}), () => go("/"))));
 }
 
 export function trialActions(sweep, t, names) {
-  const of = `trial ${sweep}/${t.trial}`,
-        running = ["RUNNING", "PENDING", "PAUSED"].includes(t.state);
+  const trial = t.trial, name = `${sweep}/${trial}`, of = `trial ${name}`;
   if (about.read_only) return null;
-  return h("div", {class: "bar", role: "group", "aria-label": "Actions"},
-    button("Enqueue one like this", of, () => enqueue(sweep, names, t.params)),
-    running && button("Cancel", of, () => ask({
-      title: `Cancel ${of}`,
-      verb: "Cancel the trial",
-      method: "trial.cancel",
-      command: () => `sweep cancel ${sweep}/${t.trial}`,
-      params: () => ({sweep, trial: t.trial})
-    })),
-    ["FAILED", "INFEASIBLE", "CANCELLED"].includes(t.state) && button("Retry", of, () => ask({
-      title: `Retry ${of}`,
-      text: "A new trial with the same parameters.",
-      verb: "Retry",
-      method: "trial.retry",
-      command: () => `sweep retry ${sweep}/${t.trial}`,
-      params: () => ({sweep, trial: t.trial}),
-      then: (r) => go(`/sweep/${sweep}/trial/${r.trial}`)
-    })));
+  return bar(button("Enqueue one like this", of, () => enqueue(sweep, names, t.params)),
+    ["RUNNING", "PENDING", "PAUSED"].includes(t.state) &&
+      button("Cancel", of,
+        () => ask(`Cancel ${of}`, "Cancel the trial", "trial.cancel", null, [],
+          () => ["cancel", name], () => ({sweep, trial}), () => {})),
+    ["FAILED", "INFEASIBLE", "CANCELLED"].includes(t.state) &&
+      button("Retry", of,
+        () => ask(`Retry ${of}`, "Retry", "trial.retry", "A new trial with the same parameters.",
+          [], () => ["retry", name], () => ({sweep, trial}),
+          (r) => go(`/sweep/${sweep}/trial/${r.trial}`))));
 }
 
 // A spec is pasted or typed, and checked while one types.
@@ -191,12 +189,11 @@ export function newView(view) {
   let asked = 0;
 
   function tell(e) {
-    const list = e.faults?.length ? e.faults : [{place: "", message: e.message}];
+    const line = e.message.match(/\bline \d+/),
+          list = e.faults?.length ? e.faults : [{place: line ? line[0] : "", message: e.message}];
     show(faults,
       list.map(
-        (f) => h("li", {},
-          f.place && [h("button", {type: "button", onclick: () => jump(f.place)}, f.place), ": "],
-          f.message)));
+        (f) => h("li", {}, f.place && [press(f.place, () => jump(f.place)), ": "], f.message)));
   }
   function jump(place) {
     const n = Number(place.match(/line (\d+)/)?.[1] || 1), lines = text.value.split("\n"),
@@ -206,11 +203,7 @@ export function newView(view) {
   }
   const check = calm(600, async () => {
     const mine = ++asked;
-    if (!text.value.trim()) {
-      submit.disabled = true;
-      show(faults);
-      return;
-    }
+    if (!text.value.trim()) return show(faults);
     try {
       const r = await sendSpec("validate", text.value);
       if (mine !== asked) return;
@@ -221,10 +214,7 @@ export function newView(view) {
             r.rungs.length ? `, rungs at ${r.rungs.join(", ")}` : ""}`),
         r.warnings.map((w) => h("li", {}, "warning: ", w)));
     } catch (e) {
-      if (mine === asked) {
-        submit.disabled = true;
-        tell(e);
-      }
+      if (mine === asked) tell(e);
     }
   });
   text.addEventListener("input", () => {
@@ -235,7 +225,10 @@ export function newView(view) {
     submit.disabled = true;
     try {
       go(`/sweep/${(await sendSpec("submit", text.value)).sweep}`);
-    } catch (e) { tell(e); }
+    } catch (e) {
+      tell(e);
+      submit.disabled = false;
+    }
   });
   show(view, h("h1", {}, "New sweep"),
     h("p", {class: "faint"}, "The same in a terminal: ", h("code", {}, "sweep submit FILE"),

@@ -15,6 +15,7 @@ function open(moved) {
   const trial = path.match(/^\/sweep\/(\d+)\/trial\/(\d+)$/),
         sweep = path.match(/^\/sweep\/(\d+)$/);
   leave();
+  document.querySelectorAll("dialog").forEach((d) => d.close());
   show(view);
   if (trial) leave = trialView(view, Number(trial[1]), Number(trial[2]));
   else if (sweep) leave = sweepView(view, [Number(sweep[1])]);

@@ -1,10 +1,11 @@
 // What the page asks of the daemon, and what it hears from it.
-import {say} from "/dom.js";
+import {say, writer} from "/dom.js";
 
 export class Refused extends Error {
   constructor(error, status) {
     super(error.message || `HTTP ${status}`);
     this.faults = error.faults || [];
+    this.place = error.data?.pointer || "";  // "/params/lr"
     this.status = status;
   }
 }
@@ -61,9 +62,7 @@ export async function drawing(path, signal) {
 export function live({sweeps = [], list = false}, on) {
   let source = null;
   const line = document.getElementById("link");
-  const away = (text) => {
-    line.textContent = text;
-  };
+  const away = writer(line);
   function open() {
     if (source || document.hidden) return;
     source = new EventSource(`/events?sweeps=${sweeps.join(",")}${list ? "&list=1" : ""}`);

@@ -1,4 +1,5 @@
-// Elements, and numbers as the CLI writes them. Text is always set as text: never as markup.
+// Elements, and numbers as the CLI writes them (cli/fmt.c has the rules). Text is always set as
+// text: never as markup.
 
 export function h(tag, attributes, ...children) {
   const e = document.createElement(tag);
@@ -12,6 +13,19 @@ export function h(tag, attributes, ...children) {
              .map((c) => (c instanceof Node ? c : String(c))));
   return e;
 }
+
+export const press = (name, what, more) =>
+  h("button", {type: "button", onclick: what, ...more}, name);
+
+// What writes a text into the place.
+export const writer = (place) => (text) => void (place.textContent = text);
+export const faint = (...children) => h("div", {class: "faint"}, children);
+export const trialLink = (sweep, trial, text = `trial ${trial}`) =>
+  h("a", {href: `/sweep/${sweep}/trial/${trial}`}, text);
+
+// Of a sweep's trials by state: those that have ended, and all.
+export const done = (c) => c.COMPLETED + c.PRUNED + c.FAILED + c.INFEASIBLE + c.CANCELLED;
+export const all = (c) => done(c) + c.RUNNING + c.PAUSED + c.PENDING;
 
 // What has the focus keeps it through a drawing anew: the element that says the same gets it, else
 // the one in its place.
@@ -78,21 +92,27 @@ export function rove(place, css, moved) {
 export const number = (v) => {
   if (v == null) return "";
   if (typeof v !== "number") return typeof v === "object" ? JSON.stringify(v) : String(v);
-  if (Number.isInteger(v) && Math.abs(v) < 1e15) return String(v);
-  const four = Number(v.toPrecision(4));
-  return four !== 0 && Math.abs(four) < 1e-4 ? four.toExponential() : String(four);
+  const size = Math.abs(v), small = size > 0 && size < 1e-4;
+  const exact = small || size > 2 ** 53 ? v.toExponential().replace("+", "") : String(v);
+  if (exact.length <= 7) return exact;
+  if (size >= 1e4 && size < 1e9) return v.toFixed(0);
+  const [digits, power] = v.toExponential(3).split("e");
+  if (power < -4 || power >= 4)
+    return `${Number(digits)}e${power[0]}${power.slice(1).padStart(2, "0")}`;
+  return String(Number(v.toPrecision(4)));
 };
 
 export const seconds = (s) => {
   if (s == null) return "";
-  if (s < 10) return s.toFixed(1) + "s";
-  if (s < 60) return Math.round(s) + "s";
-  const m = Math.floor(s / 60), two = (n) => String(Math.floor(n)).padStart(2, "0");
-  return m < 60 ? `${m}m${two(s % 60)}s` : `${Math.floor(m / 60)}h${two(m % 60)}m`;
+  if (s < 59.95) return s.toFixed(1) + "s";
+  const t = Math.round(s), two = (n) => String(Math.floor(n)).padStart(2, "0");
+  if (t < 3600) return `${Math.floor(t / 60)}m${two(t % 60)}s`;
+  if (t < 86400) return `${Math.floor(t / 3600)}h${two((t / 60) % 60)}m`;
+  return `${Math.floor(t / 86400)}d${two((t / 3600) % 24)}h`;
 };
 
-// "2026-05-01 13:05" where the reader is.
-export const time = (ms) => (ms == null ? "" : new Date(ms).toLocaleString("sv").slice(0, 16));
+// "2026-05-01 13:05:09" where the reader is.
+export const time = (ms) => (ms == null ? "" : new Date(ms).toLocaleString("sv"));
 
 // A state with its sign: colour is not all that tells them apart.
 const signs = {

@@ -1,8 +1,9 @@
 // Drawings that the server makes: asked for when they are seen, and anew when their sweep has
 // changed, at most once a second each, one after the other.
 import {call, drawing} from "/daemon.js";
-import {calm, h, show, table} from "/dom.js";
-import {go, query, setQuery} from "/route.js";
+import {calm, h, press, show, table, trialLink} from "/dom.js";
+import {go, query} from "/route.js";
+import {setFilter} from "/table.js";
 
 export const kinds = [
   ["history", "Did it converge?"],
@@ -18,6 +19,9 @@ export const kinds = [
   ["saved", "What did pruning save?"],
 ];
 
+// Those that show some of the parameters.
+export const ofParameters = ["parallel", "slice", "contour"];
+
 // Each drawing anew is followed by REST times what it took. Without a rest the p99 of a client's
 // calls beside the ten plots of 100,000 trials was three times that beside none (bench/page.py);
 // with this one it is the same.
@@ -32,7 +36,8 @@ function inTurn(draw) {
 }
 
 // One figure. address(): what stands behind the kind in the URL. Returns {element, change, end}.
-export function plot(sweep, kind, question, address) {
+// choice: an element more, behind its title.
+export function plot(sweep, kind, question, address, choice) {
   const place = h("div", {class: "drawing", "aria-busy": "true"});
   const line = h("p", {class: "faint"});
   const numbers = h("div");
@@ -126,8 +131,7 @@ export function plot(sweep, kind, question, address) {
         (panel) => panel.series.flatMap(
           (s) => s.x.map(
             (x, i) => [s.name || panel.y.label || "", named(panel.x, x), named(panel.y, s.y[i]),
-              s.trial?.[i] ? h("a", {href: `/sweep/${sweep}/trial/${s.trial[i]}`}, s.trial[i]) : "",
-              s.text?.[i] || ""])));
+              s.trial?.[i] ? trialLink(sweep, s.trial[i], s.trial[i]) : "", s.text?.[i] || ""])));
       show(numbers,
         table(`The numbers of ${kind}`,
           ["series", p.panels[0]?.x.label || "x", p.panels[0]?.y.label || "y", "trial", "more"],
@@ -150,10 +154,9 @@ export function plot(sweep, kind, question, address) {
   const element = h("figure", {},
     h("figcaption", {}, h("h2", {}, kind), " ", h("span", {class: "faint"}, question),
       h("span", {class: "files"},
-        h("button", {type: "button", onclick: showNumbers, "aria-label": `Numbers of ${kind}`},
-          "Numbers"),
-        " ", file("csv"), " ", file("svg"))),
-    place, line, numbers);
+        press("Numbers", showNumbers, {"aria-label": `Numbers of ${kind}`}), " ", file("csv"), " ",
+        file("svg"))),
+    choice, place, line, numbers);
   const look = new IntersectionObserver((entries) => {
     seen = entries[entries.length - 1].isIntersecting;
     fetchIt();
@@ -195,6 +198,7 @@ function brush({axis, scale, min, max, names}, at) {
         .join(", ")})`;
   }
   const before = query().get("filter");
-  setQuery({filter: before ? `${before} and ${clause}` : clause}, true);
-  dispatchEvent(new Event("filter"));
+  setFilter(!before          ? clause :
+      /\bor\b/i.test(before) ? `(${before}) and ${clause}` :
+                               `${before} and ${clause}`);
 }

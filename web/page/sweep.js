@@ -2,38 +2,51 @@
 // spec.
 import {actions} from "/act.js";
 import {call, live} from "/daemon.js";
-import {calm, h, number, rove, say, seconds, show, showOf, state, table, time} from "/dom.js";
-import {kinds, plot} from "/plots.js";
+import {all, calm, done, faint, h, number, press, rove, say, seconds, show, showOf, state, table, time, trialLink, writer} from "/dom.js";
+import {kinds, ofParameters, plot} from "/plots.js";
 import {query, setQuery} from "/route.js";
-import {trialTable} from "/table.js";
+import {chooser, filterBox, parameter, trialTable} from "/table.js";
 
 const tabs = ["plots", "trials", "slots", "decisions", "spec"];
-const sum = (c, ...names) => names.reduce((n, k) => n + c[k], 0);
 
 function facts(s) {
-  const done = sum(s.counts, "COMPLETED", "PRUNED", "FAILED", "INFEASIBLE", "CANCELLED"),
-        all = done + sum(s.counts, "RUNNING", "PAUSED", "PENDING");
-  const total = s.run_cap || s.points || all,
+  const total = s.run_cap || s.points || all(s.counts), ended = done(s.counts),
         item = (name, ...what) => h("div", {}, h("dt", {}, name), h("dd", {}, what));
   return h("dl", {class: "facts"},
-    item("state", state(s.state, s.cause), s.cause && h("div", {class: "faint"}, s.cause)),
+    item("state", state(s.state, s.cause), s.cause && faint(s.cause)),
     item("trials",
-      h("progress", {max: total || 1, value: done, "aria-label": "trials that have ended"}),
-      ` ${done} of ${total}`,
-      h("div", {class: "faint"},
-        Object.entries(s.counts).filter(([, n]) => n).map(([k, n]) => `${n} ${k}`).join(", "))),
+      h("progress", {max: total || 1, value: ended, "aria-label": "trials that have ended"}),
+      ` ${ended} of ${total}`,
+      faint(Object.entries(s.counts).filter(([, n]) => n).map(([k, n]) => `${n} ${k}`).join(", "))),
     s.best &&
       item(`best ${s.metric || ""}`, h("strong", {}, number(s.best.best?.value ?? s.best.value)),
-        " ", h("a", {href: `/sweep/${s.sweep}/trial/${s.best.trial}`}, `trial ${s.best.trial}`),
-        h("div", {class: "faint"}, `${s.goal}, at step ${s.best.best?.step ?? s.best.step}`)),
-    item("time", seconds(s.seconds),
-      s.eta_s != null && h("div", {class: "faint"}, `about ${seconds(s.eta_s)} to go`)),
-    item("slots", `${s.slots.mine} of ${s.slots.total}`,
-      h("div", {class: "faint"}, `${s.slots.busy} busy`)),
+        " ", trialLink(s.sweep, s.best.trial),
+        faint(`${s.goal}, at step ${s.best.best?.step ?? s.best.step}`)),
+    s.pareto && item("front", `${s.pareto.trials} trials`, faint("that no other beats")),
+    item("time", seconds(s.seconds), s.eta_s != null && faint(`about ${seconds(s.eta_s)} to go`)),
+    item("slots", `${s.slots.mine} of ${s.slots.total}`, faint(`${s.slots.busy} busy`)),
     item("method", s.method,
       s.rungs.length > 0 &&
-        h("div", {class: "faint"},
-          `rungs at ${[...new Set(s.rungs.map((r) => r.step))].join(", ")}`)));
+        faint(`rungs at ${[...new Set(s.rungs.map((r) => r.step))].join(", ")}`)));
+}
+
+// What sweep.edit changed, as `sweep show` has it: "0.0001..0.01", "none", "80".
+const setting = (v) => v == null ? "none" :
+  v.min != null                  ? `${number(v.min)}..${number(v.max)}` :
+                                   number(v);
+
+// Sweeps beside each other: what they are, and the parameters of their best.
+function beside(list) {
+  const names = [...new Set(list.flatMap((s) => s.parameters))];
+  const row = (name, cell) => [h("b", {}, name), ...list.map(cell)];
+  return table("The sweeps",
+    ["sweep", ...list.map((s) => h("a", {href: `/sweep/${s.sweep}`}, `${s.sweep} ${s.name}`))], [
+      row("state", (s) => state(s.state, s.cause)), row("method", (s) => s.method),
+      row("trials", (s) => done(s.counts)), row("time", (s) => seconds(s.seconds)),
+      row("best", (s) => [s.metric, " ", h("strong", {}, number(s.best?.best?.value))]),
+      row("trial", (s) => s.best && trialLink(s.sweep, s.best.trial)),
+      ...names.map((n) => row(n, (s) => number(parameter(s.best?.params, n))))
+    ]);
 }
 
 export function sweepView(view, sweeps) {
@@ -43,52 +56,62 @@ export function sweepView(view, sweeps) {
         about = h("p", {class: "faint"}), acts = h("div"), bar = h("div", {class: "bar"});
   const panel = h("div", several ? {} : {role: "tabpanel", id: "panel", "aria-labelledby": "tab"});
   const line = h("p", {class: "faint"});
-  let parts = [], spec = null, redraw = () => {}, decided = [], listed = {};
+  // trials by number: the attempt and state that the list of decisions has of it
+  const known = new Map();
+  const tell = writer(line);
+  let parts = [], whole = {}, redraw = () => {}, decided = [], ended = false;
 
   const filter = () => query().get("filter") || "";
+  const chosen = (kind) => query().get(`params.${kind}`);
   function address(kind) {
-    const q = new URLSearchParams(), params = query().get(`params.${kind}`);
+    const q = new URLSearchParams(), params = chosen(kind);
     if (filter()) q.set("filter", filter());
     if (params) q.set("params", params);
     if (several) q.set("with", sweeps.slice(1).join(","));
     return q.size ? "?" + q : "";
   }
 
+  // A figure; of those that show some parameters, with a choice of them.
+  function figure(kind, question) {
+    const choice = ofParameters.includes(kind) &&
+      chooser("Parameters", () => heads.get(sweep)?.parameters || [],
+        () => (chosen(kind) || "").split(","), (list) => {
+          setQuery({[`params.${kind}`]: list.join(",")}, true);
+          part.change();
+        });
+    const part = plot(sweep, kind, question, () => address(kind), choice);
+    return part;
+  }
+
+  // What the feed does not have: tags, the note, the front, edits, the spec.
+  async function learn() {
+    try {
+      whole = await call("sweep.get", {sweep});
+      if (!ended && heads.has(sweep)) tellHead();
+    } catch (e) { tell(e.message); }
+  }
+
   const pages = {
     plots() {
-      const box = h("input", {
-        type: "search",
-        class: "filter",
-        "aria-label": "Filter trials",
-        placeholder: "lr < 0.01 and state = COMPLETED",
-        value: filter(),
-        onchange: (e) => {
-          setQuery({filter: e.target.value.trim()}, true);
-          dispatchEvent(new Event("filter"));
-        }
-      });
-      const metrics = heads.get(sweep)?.several;
-      const wanted = kinds.filter(
-        ([k]) => (several ? ["history", "edf"].includes(k) : k !== "pareto" || metrics));
-      parts = wanted.map(([kind, question]) => plot(sweep, kind, question, () => address(kind)));
-      const changed = () => {
-        box.value = filter();
-        say(filter() ? `Filter: ${filter()}` : "All trials");
+      const box = filterBox(() => {
+        count();
         parts.forEach((p) => p.change());
-      };
-      addEventListener("filter", changed);
-      parts.push({change() {}, end: () => removeEventListener("filter", changed)});
-      show(panel,
-        h("div", {class: "bar"}, box,
-          h("button", {
-            type: "button",
-            onclick: () => {
-              setQuery({filter: ""}, true);
-              dispatchEvent(new Event("filter"));
-            }
-          },
-            "All trials")),
-        h("div", {class: "plots"}, parts.map((p) => p.element).filter(Boolean)));
+      });
+      async function count() {
+        await call("trial.list", {sweep, filter: filter() || "trial > 0", limit: 1})
+          .then(
+            (found) => box.found(several ? "" : `${found.total} trials`), (e) => box.found("", e));
+      }
+      count();
+      if (several)
+        parts = [
+          ...kinds.filter(([k]) => ["history", "edf"].includes(k)).map((k) => figure(...k)),
+          ...sweeps.map((n) => plot(n, "saved", `What did pruning save in sweep ${n}?`, () => ""))
+        ];
+      else parts = kinds.filter(([k]) => k !== "pareto" || whole.pareto).map((k) => figure(...k));
+      show(panel, h("div", {class: "bar"}, box.elements),
+        h("div", {class: "plots"}, parts.map((p) => p.element)));
+      parts.push({change: () => {}, end: box.end});
     },
     trials() {
       const t = trialTable(sweep);
@@ -98,56 +121,54 @@ export function sweepView(view, sweeps) {
       redraw();
     },
     slots() {
-      const p = plot(sweep, "timeline", "What ran where", () => address("timeline")),
-            list = h("div");
+      const p = figure("timeline", "What ran where"), list = h("div");
       const refresh = calm(1000, async () => {
-        const d = await call("device.list").catch((e) => {
-          line.textContent = e.message;
-        });
+        const d = await call("device.list").catch((e) => tell(e.message));
         if (d)
-          show(list,
-            table("Slots", ["slot", "device", "state", "trial"],
-              d.slots.map((s) => [s.slot, s.device ?? "", s.state ?? "",
-                            s.trial ? h("a", {href: `/sweep/${s.sweep}/trial/${s.trial}`},
-                                        `${s.sweep}/${s.trial}`) :
-                                      ""])));
+          showOf(list, d.slots,
+            () => table("Slots", ["slot", "device", "state", "trial", "time", "step", "cause"],
+              d.slots.map(
+                (s) => [s.slot, s.device ?? "", state(s.state),
+                  s.trial ? trialLink(s.sweep, s.trial, `${s.sweep}/${s.trial}`) : "",
+                  seconds(s.seconds), s.total ? `${Math.floor((100 * s.done) / s.total)} %` : "",
+                  s.cause ?? ""])));
       });
-      parts = [p, {change: refresh, end() {}}];
+      // Slots are of all sweeps; only this one's changes are heard.
+      const timer = setInterval(() => document.hidden || refresh(), 2000);
+      parts = [p, {change: refresh, end: () => clearInterval(timer)}];
       refresh();
       show(panel, list, p.element);
     },
     decisions() {
       const list = h("ol", {class: "decided"});
-      redraw = () => show(list,
-        decided.map(
-          (d) => h("li", {}, h("a", {href: `/sweep/${sweep}/trial/${d.trial}`}, `trial ${d.trial}`),
-            " ", state(d.state, d.cause), " ", d.cause || "", " ",
-            h("span", {class: "faint"}, d.why || ""))));
+      redraw = () => showOf(list, decided,
+        () => decided.map(
+          (d) => h("li", {}, h("span", {class: "faint"}, d.when), " ", trialLink(sweep, d.trial),
+            " ", state(d.state, d.cause), " ", d.why || d.cause || "")));
       parts = [];
       show(panel, h("div", {role: "log", "aria-label": "Decisions"}, list),
         h("p", {class: "faint"},
-          "Since this page was opened: trials that ended or paused, and why."));
+          "What was decided last of each trial, and why: the newest first."));
       redraw();
+      explain();
     },
     spec() {
+      const place = h("div");
       parts = [];
-      const text = () => h("pre", {tabindex: "0", role: "region", "aria-label": "Spec"},
-        spec ? JSON.stringify(spec, null, 2) : "");
-      show(panel, text());
-      call("sweep.get", {sweep})
-        .then((s) => {
-          spec = s.spec;
-          show(panel, text(), s.edits.length > 0 && [
+      show(panel, place);
+      redraw = () => showOf(place, [whole.spec, whole.edits],
+        () => [h("pre", {tabindex: "0", role: "region", "aria-label": "Spec"},
+                 whole.spec ? JSON.stringify(whole.spec, null, 2) : ""),
+          whole.edits?.length > 0 && [
             h("h2", {}, "Edits"),
             table("Edits", ["when", "who", "what"],
-              s.edits.map((e) => [time(e.time_ms), `uid ${e.uid}`,
-                            e.changes.map((c) => `${c.key}: ${number(c.from)} → ${number(c.to)}`)
-                              .join(", ")]))
-          ]);
-        })
-        .catch((e) => {
-          line.textContent = e.message;
-        });
+              whole.edits.map(
+                (e) => [time(e.time_ms), `uid ${e.uid}`,
+                  e.changes.map((c) => `${c.key}: ${setting(c.from)} → ${setting(c.to)}`)
+                    .join(", ")]))
+          ]]);
+      redraw();
+      learn();
     },
   };
 
@@ -166,91 +187,87 @@ export function sweepView(view, sweeps) {
 
   if (!several) {
     bar.setAttribute("role", "tablist");
-    bar.append(...tabs.map((name) => h("button", {
-      type: "button",
-      role: "tab",
-      "aria-controls": "panel",
-      "data-tab": name,
-      onclick: () => tab(name, true)
-    },
-                             name)));
+    bar.append(...tabs.map((name) => press(name, () => tab(name, true),
+                             {role: "tab", "aria-controls": "panel", "data-tab": name})));
     rove(bar, "[role=tab]", (b) => tab(b.dataset.tab, true));
   }
 
-  // Why a trial ended, asked for one at a time and only while its list is seen.
-  const explain = calm(500, async () => {
+  // Why, asked for one at a time and only while the list is seen.
+  let asking = false;
+  async function explain() {
     const d = decided.find((x) => x.why == null);
-    if (!d || query().get("tab") !== "decisions") return;
+    if (!d || asking || ended || query().get("tab") !== "decisions") return;
+    asking = true;
     d.why =
       await call("trial.why", {sweep, trial: d.trial}).then((w) => w.text.split("\n")[0], () => "");
+    asking = false;
     redraw();
     explain();
-  });
-
-  function showActions() {
-    const s = {...heads.get(sweep), tags: listed.tags, note: listed.note};
-    showOf(about, [s.tags, s.note],
-      () => [(s.tags || []).map((t) => [h("span", {class: "tag"}, t), " "]), s.note]);
-    if (s.state)
-      showOf(acts, [s.state, s.run_cap, s.parameters, s.best?.trial, s.tags, s.note],
-        () => actions(s, list));
   }
 
-  // Tags and the note stand in the list of sweeps alone.
-  async function list() {
-    const page = await call("sweep.list", {after: sweep + 1, limit: 1}).catch(() => null);
-    if (page?.sweeps[0]?.sweep !== sweep) return;
-    listed = page.sweeps[0];
-    showActions();
+  // A snapshot has the trials as `sweep watch` shows them; then those come that change.
+  function decide(s) {
+    if (s.reset) {
+      known.clear();
+      decided = [];
+    }
+    const fresh = [];
+    for (const t of s.trials) {
+      const now = `${t.attempt} ${t.state}`;
+      if (t.state === "PENDING" || known.get(t.trial) === now) continue;
+      known.set(t.trial, now);
+      // When a trial paused, a snapshot does not say.
+      const at = t.ended_ms ?? (s.reset ? t.heard_ms : Date.now());
+      const {trial, state, cause} = t;
+      fresh.push({trial, state, cause, at: at ?? t.created_ms, when: time(at)});
+    }
+    const again = new Set(fresh.map((d) => d.trial));
+    decided = [...fresh, ...decided.filter((d) => !again.has(d.trial))]
+                .sort((a, b) => b.at - a.at)
+                .slice(0, 100);
+  }
+
+  function tellHead() {
+    const s = heads.get(sweep);
+    showOf(about, [whole.tags, whole.note],
+      () => [(whole.tags || []).map((t) => [h("span", {class: "tag"}, t), " "]), whole.note]);
+    show(top, facts({...s, pareto: whole.pareto}));
+    showOf(acts, [s.state, s.parameters], () => actions(s, learn, tell));
+    redraw();
   }
 
   function take(s) {
     const before = heads.get(s.sweep), value = s.best?.best?.value ?? s.best?.value,
           better =
             before?.best && s.best && (before.best.best?.value ?? before.best.value) !== value;
-    s.several = s.best == null && s.metric != null && (s.pareto != null || before?.several);
     heads.set(s.sweep, s);
     if (better) say(`New best: ${number(value)}, trial ${s.best.trial}`);
     if (before && before.state !== s.state) say(`Sweep ${s.sweep} is ${s.state}`);
-    if (!s.reset && s.sweep === sweep) {
-      const ended = s.trials.filter((t) => t.ended_ms != null || t.state === "PAUSED")
-                      .map((t) => ({trial: t.trial, state: t.state, cause: t.cause}));
-      decided = [...ended.reverse(), ...decided].slice(0, 100);
-    }
     if (several) {
-      show(top,
-        table("The sweeps", ["#", "name", "state", "trials", "best", "method"],
-          sweeps.map((n) => heads.get(n))
-            .filter(Boolean)
-            .map((x) => [x.sweep, h("a", {href: `/sweep/${x.sweep}`}, x.name || `sweep ${x.sweep}`),
-                   state(x.state, x.cause), sum(x.counts, "COMPLETED", "PRUNED"),
-                   number(x.best?.best?.value), x.method])));
+      show(top, beside(sweeps.map((n) => heads.get(n)).filter(Boolean)));
     } else {
+      decide(s);
       title.textContent = s.name || `Sweep ${sweep}`;
       document.title = `${s.name || sweep} · sweepd`;
-      show(top, facts(s));
-      showActions();
+      tellHead();
     }
     parts.forEach((p) => p.change());
-    redraw();
     explain();
   }
 
   show(view, h("p", {class: "up"}, h("a", {href: "/"}, "Sweeps")), title, about, top, acts, line,
     bar, panel);
   if (several) pages.plots();
-  else tab(tabs.includes(query().get("tab")) ? query().get("tab") : "plots", false);
-  if (!several) list();
+  else
+    learn().then(
+      () => ended || tab(tabs.includes(query().get("tab")) ? query().get("tab") : "plots", false));
   const end = live({sweeps}, {
     sweep: take,
-    refused: (text) => {
-      line.textContent = text;
-    },
-    back: () => {
-      line.textContent = "";
-    }
+    refused: tell,
+    back: () => learn(tell("")),
   });
   return () => {
+    ended = true;
     end();
     parts.forEach((p) => p.end());
   };

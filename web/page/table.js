@@ -1,6 +1,6 @@
 // The trials of a sweep: as many rows as fit are in the page, and the server's order says which.
 import {call} from "/daemon.js";
-import {calm, h, number, rove, say, seconds, show, state} from "/dom.js";
+import {calm, h, number, press, rove, say, show, state} from "/dom.js";
 import {go, query, setQuery} from "/route.js";
 
 const ROW = 28;  // pixels, as page.css has it
@@ -12,7 +12,7 @@ const plain = [
   ["state", (t) => state(t.state, t.cause), 136],
   ["value", (t) => number(t.best?.value ?? t.value), 96],
   ["step", (t) => t.step || "", 64],
-  ["seconds", (t) => seconds(t.seconds), 88],
+  ["seconds", (t) => t.seconds.toFixed(1), 88],
   ["cause", (t) => t.cause || "", 192],
   ["parent", (t) => t.parent ?? "", 80],
 ];
@@ -24,24 +24,73 @@ export const parameter = (params, name) => {
   return name.split(".").reduce((at, key) => (at == null ? undefined : at[key]), params);
 };
 
-export function trialTable(sweep) {
-  let columns = [], names = [], total = 0, ended = false, cursor = 0, first = -1, turn = 0,
-      told = true;
-  const pages = new Map(), asked = new Set();
-  const body = h("div", {class: "rows"}), space = h("div", {class: "space"});
-  const scroll = h("div", {class: "scroll", tabindex: "0", role: "grid", "aria-label": "Trials"},
-    h("div", {class: "grid-head", role: "row", "aria-rowindex": 1}), space);
-  rove(scroll.firstChild, "button");
+// Several names of some, ticked behind a summary.
+export function chooser(title, names, shown, chosen) {
+  const list = h("div");
+  const fill = () => show(list,
+    names().map((name) => h("label", {}, h("input", {
+      type: "checkbox",
+      checked: shown().includes(name),
+      onchange: (e) =>
+        chosen(names().filter((n) => (n === name ? e.target.checked : shown().includes(n))))
+    }),
+                  " ", name)));
+  return h("details", {class: "columns", ontoggle: (e) => e.target.open && fill()},
+    h("summary", {}, title), list);
+}
+
+export function setFilter(text) {
+  setQuery({filter: text}, true);
+  dispatchEvent(new Event("filter"));
+}
+
+// The box of the filter, and the line that says what it finds, or where its mistake is. changed()
+// when it is another one, from wherever.
+export function filterBox(changed) {
   const line = h("p", {class: "faint", id: "found"});
-  const filter = h("input", {
+  const box = h("input", {
     type: "search",
     class: "filter",
     "aria-label": "Filter trials",
     "aria-describedby": "found",
     placeholder: "lr < 0.01 and state = COMPLETED",
-    value: query().get("filter") || ""
+    value: query().get("filter") || "",
+    onchange: () => setFilter(box.value.trim())
   });
-  const choice = h("details", {class: "columns"});
+  let quiet = true;
+  const other = () => {
+    box.value = query().get("filter") || "";
+    quiet = false;
+    changed();
+  };
+  addEventListener("filter", other);
+  return {
+    elements: [box, press("All trials", () => setFilter("")), line],
+    found(text, refused) {
+      line.textContent = refused ? refused.message : text;
+      box.setCustomValidity(refused?.message || "");
+      const at = Number(refused?.message.match(/at character (\d+)/)?.[1]);
+      if (at && document.activeElement === box) box.setSelectionRange(at - 1, box.value.length);
+      if (!quiet) say(line.textContent);
+      quiet = true;
+    },
+    end() { removeEventListener("filter", other); },
+  };
+}
+
+export function trialTable(sweep) {
+  let columns = [], names = [], total = 0, ended = false, cursor = 0, first = -1, turn = 0;
+  const pages = new Map(), asked = new Set();
+  const body = h("div", {class: "rows"}), space = h("div", {class: "space"});
+  const scroll = h("div", {class: "scroll", tabindex: "0", role: "grid", "aria-label": "Trials"},
+    h("div", {class: "grid-head", role: "row", "aria-rowindex": 1}), space);
+  rove(scroll.firstChild, "button");
+  const filter = filterBox(() => restart());
+  const all = () => [...plain.map(([n]) => n), ...names];
+  const choice = chooser("Columns", all, () => columns.map(([n]) => n), (list) => {
+    setQuery({columns: list.join(",")}, true);
+    setColumns();
+  });
   space.append(body);
 
   const sort = () => query().get("sort") || "trial";
@@ -64,7 +113,7 @@ export function trialTable(sweep) {
                       type: "button",
                       tabindex: i === stop ? 0 : -1,
                       onclick: () => {
-                        setQuery({sort: name === key && !down ? "-" + name : name});
+                        setQuery({sort: name === key && !down ? "-" + name : name}, true);
                         restart();
                       }
                     },
@@ -75,29 +124,12 @@ export function trialTable(sweep) {
     scroll.style.setProperty("--least", `${columns.reduce((n, c) => n + c[2], 0)}px`);
   }
 
-  function choose() {
-    const all = [...plain.map(([n]) => n), ...names], shown = new Set(columns.map(([n]) => n));
-    show(choice, h("summary", {}, "Columns"),
-      all.map((name) => h("label", {}, h("input", {
-        type: "checkbox",
-        checked: shown.has(name),
-        onchange: () => {
-          const on = new Set(columns.map(([n]) => n));
-          on.has(name) ? on.delete(name) : on.add(name);
-          setQuery({columns: all.filter((n) => on.has(n)).join(",")});
-          setColumns();
-        }
-      }),
-                " ", name)));
-  }
-
   function setColumns() {
     const own = names.map((n) => [n, (t) => number(parameter(t.params, n)), 124]);
-    const all = [...plain, ...own], wanted = query().get("columns")?.split(",");
-    columns = wanted ? all.filter(([n]) => wanted.includes(n)) :
+    const wanted = query().get("columns")?.split(",");
+    columns = wanted ? [...plain, ...own].filter(([n]) => wanted.includes(n)) :
                        [...plain.slice(0, 3), ...own.slice(0, 8), ...plain.slice(3, 6)];
     header();
-    choose();
     draw();
   }
 
@@ -110,15 +142,11 @@ export function trialTable(sweep) {
       if (ended || mine !== turn) return;  // what it answers is no longer asked
       pages.set(page, answer.trials);
       total = answer.total;
-      line.textContent = `${total} trials`;
-      filter.setCustomValidity("");
+      filter.found(`${total} trials`);
     } catch (e) {
       if (mine !== turn) return;
-      line.textContent = e.message;
-      filter.setCustomValidity(e.message);
+      filter.found("", e);
     }
-    if (!told) say(line.textContent);
-    told = true;
     asked.delete(page);
     draw();
   }
@@ -158,7 +186,6 @@ export function trialTable(sweep) {
     turn++;
     asked.clear();
     pages.clear();
-    told = false;
     cursor = 0;
     scroll.scrollTop = 0;
     header();
@@ -197,17 +224,8 @@ export function trialTable(sweep) {
       if (t) go(`/sweep/${sweep}/trial/${t.trial}`);
     }
   });
-  filter.addEventListener("change", () => {
-    setQuery({filter: filter.value.trim()}, true);
-    dispatchEvent(new Event("filter"));
-  });
-  const filtered = () => {
-    filter.value = query().get("filter") || "";
-    restart();
-  };
-  addEventListener("filter", filtered);
   return {
-    element: h("section", {}, h("div", {class: "bar"}, filter, choice, line), scroll),
+    element: h("section", {}, h("div", {class: "bar"}, filter.elements, choice), scroll),
     names(list) {
       if (list.join() !== names.join() || !columns.length) {
         names = list;
@@ -218,7 +236,7 @@ export function trialTable(sweep) {
     change: refresh,
     end() {
       ended = true;
-      removeEventListener("filter", filtered);
+      filter.end();
     },
   };
 }
