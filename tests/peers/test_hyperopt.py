@@ -67,6 +67,8 @@ def test_result_is_as_hyperopt_gives_it_and_a_sweep(user):
     assert trials.best_trial["result"]["loss"] == min(trials.losses())
     assert all(1 <= value <= 10 and value % 2 == 0 for value in trials.vals["q"])
     row = next(row for row in user.sweeps() if row["name"] == "objective")
+    q = user.call("sweep.get", sweep=row["sweep"])["spec"]["parameters"]["q"]
+    assert (q["min"], q["max"]) == (2, 10)  # 0 comes of 1 itself alone
     assert row["state"] == "COMPLETED" and user.best(row["sweep"])["value"] == min(trials.losses())
     for told, doc in zip(user.trials(row["sweep"]), trials.trials):
         assert told["params"]["u"] == doc["misc"]["vals"]["u"][0]

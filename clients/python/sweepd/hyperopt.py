@@ -4,6 +4,7 @@ Every name and submodule is hyperopt's own, but for what suggests: tpe.suggest a
 "tpe" and "random". So a search is a sweep, which `sweep watch` shows. The objective runs in this process.
 """
 import contextlib
+import math
 import sys
 import types
 import uuid
@@ -50,8 +51,9 @@ class _Parameter:
         if node.name in OURS:
             names = {"low": "min", "high": "max"}
             self.spec = {names.get(key, key): float(each) for key, each in given.items()}
-            for end in ("min", "max") if node.name == "quniform" else ():  # hyperopt rounds after it draws
-                self.spec[end] = round(self.spec[end] / self.spec["q"]) * self.spec["q"]
+            if node.name == "quniform":  # hyperopt rounds what it draws from between the ends, half of q to the inside
+                q, low, high = (self.spec[key] for key in ("q", "min", "max"))
+                self.spec.update(min=math.floor(low / q + 0.5) * q, max=math.ceil(high / q - 0.5) * q)
             self.spec["distribution"] = OURS[node.name]
             return
         self.number = int
