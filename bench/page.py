@@ -132,12 +132,20 @@ class Tab:
         self.driver = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
         self.cdp("Page.addScriptToEvaluateOnNewDocument", source=WATCH.replace("CSS", css).replace("TIMES", str(times)))
         self.cdp("Performance.enable")
+        self.cdp("Network.enable")
+        self.cdp("Network.setCacheDisabled", cacheDisabled=True)  # all comes as at the first time
 
     def cdp(self, name, **params):
         return self.driver.execute_cdp_cmd(name, params)
 
     def js(self, text):
         return self.driver.execute_script("return " + text)
+
+    def enter(self, url):
+        """With the token of `sweep web`; the address without it."""
+        self.driver.get(url)
+        wait_until(lambda: self.js("document.querySelector('h1')"), "the page")
+        return url.partition("/?")[0]
 
     def open(self, url, n):
         """Seconds until the first paint, the first chart and the n-th; KiB that came until then."""
@@ -179,8 +187,8 @@ def served(command, log):
 def large(tab, daemon, url, args, times, told):
     """The large sweep: how soon it is there, who notices, and what the tab holds."""
     told("an empty tab: memory (heap, own, all), MiB", *tab.memory())
-    base, _, token = url.partition("/?")
-    told("first paint, first plot, all ten s; KiB", *tab.open(f"{base}/sweep/1?{token}", 10))
+    base = tab.enter(url)
+    told("first paint, first plot, all ten s; KiB", *tab.open(base + "/sweep/1", 10))
     p99 = {"about:blank": [], base + "/sweep/1": []}
     for _ in range(args.rounds):
         for address, all_ms in p99.items():
@@ -225,7 +233,8 @@ def main():
         times = max(1, 60 // args.minutes)
         with served([os.path.join(BIN, "sweep"), "--socket", daemon.socket, "web", "--no-open"], folder + "/web") as (url, web):
             large(Tab(folder, times=times), daemon, url, args, times, told)
-            beside("sweep web", Tab(folder), url.replace("/?", "/sweep/2?"), 10, [daemon.process.pid, web.pid], told)
+            tab = Tab(folder)
+            beside("sweep web", tab, tab.enter(url) + "/sweep/2", 10, [daemon.process.pid, web.pid], told)
         daemon.stop()
         if os.path.exists(dashboard):
             storage = folder + "/optuna.db"
