@@ -62,6 +62,9 @@ def test_program_finds_its_script_from_the_trials_folder(daemon, tmp_path):
     assert status == 0, err
     assert daemon.client().wait_sweep(1)["counts"]["COMPLETED"] == 1
     assert folders(daemon, 1) == {1: ["a"]}
+    assert sweep_command(daemon, "submit", f"{tmp_path}/s.yaml", cwd="/")[0] == 0  # it lies beside its spec
+    assert daemon.client().wait_sweep(2)["counts"]["COMPLETED"] == 1
+    (tmp_path / "train.py").unlink()
     status, _, err = sweep_command(daemon, "submit", f"{tmp_path}/s.yaml", cwd="/")
     assert status == 1 and "train.py in ${trial_dir}: No such file or directory: it must be an absolute path" in err
 
