@@ -164,21 +164,25 @@ static sw_status take_value(struct parser *p, bool *null)
 /* Behind a name: its expression stands in `where`. */
 static sw_status take_list(struct parser *p)
 {
+	const char *between = "";
 	sw_status rc = next(p);
 	bool null;
 
 	if (rc == SW_OK && !is_sign(p, "("))
 		return wrong(p, "behind \"in\" a list belongs: (a, b)");
-	(void)sw_buf_adds(&p->f->where, " IN (");
+	(void)sw_buf_adds(&p->f->where, " COLLATE NOCASE IN (");
 	do {
 		rc = rc == SW_OK ? next(p) : rc;
+		/* SQL's NULL in a list would make "not in" unknown for each trial. */
+		if (rc == SW_OK && is_keyword(p, "null"))
+			return wrong(p, "null stands in no list: write NAME = null");
 		rc = rc == SW_OK ? take_value(p, &null) : rc;
-		if (rc == SW_OK && !null)
-			(void)sw_buf_addf(&p->f->where, "?%zu,", p->f->n_values);
+		(void)sw_buf_addf(&p->f->where, "%s?%zu", between, p->f->n_values);
+		between = ",";
 	} while (rc == SW_OK && is_sign(p, ","));
 	if (rc == SW_OK && !is_sign(p, ")"))
 		return wrong(p, "the list does not end: ) is missing");
-	(void)sw_buf_adds(&p->f->where, "NULL)");
+	(void)sw_buf_adds(&p->f->where, ")");
 	return rc == SW_OK ? next(p) : rc;
 }
 

@@ -255,6 +255,25 @@ def test_drag_over_an_axis_is_a_filter_of_all(page, sweep):
     wait_until(lambda: len(marks(page)) >= 12, "all trials in the drawings")
 
 
+def test_drag_over_numbers_that_are_categories_and_a_mistake_is_asked_once(page):
+    with page.served.client() as client:
+        sweep = client.submit({**SPEC, "parameters": {**SPEC["parameters"], "batch": {"values": [16, 32, 64]}}})
+        run_trials(client, sweep, 12)
+    page.go(f"/sweep/{sweep}")
+    drag(page, "batch", .05, .6)
+    wait_until(lambda: page.find("input.filter").get_attribute("value") == 'batch in (16, "16", 32, "32")', "a filter")
+    page.script("window.scrollTo(0, 0)")
+    page.click("[role=tab]", "trials")
+    found = [t["trial"] for t in page.ask("trial.list", sweep=sweep)["trials"] if t["params"]["batch"] < 64]
+    wait_until(lambda: shown_rows(page) == found and len(found) > 1, "these rows")
+    page.go(f"/sweep/{sweep}?tab=trials&filter=lrr%3D1")
+    page.sees("lrr")
+    asked = "return performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/call/trial.list')).length"
+    for _ in range(20):  # each is a turn of the page's loop and an answer of the daemon
+        page.script("return fetch('/about').then((r) => r.status)")
+    assert page.script(asked) <= 2
+
+
 UPPERMOST = """
 for (const m of document.querySelectorAll("figure svg [data-trial]")) {
   const r = m.getBoundingClientRect(), x = r.left + r.width / 2, y = r.top + r.height / 2;

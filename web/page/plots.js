@@ -183,20 +183,43 @@ const named = (axis, v) => (axis.names && Number.isInteger(v) ? axis.names[v] :
     axis.scale === "time"                                     ? new Date(v).toISOString() :
                                                                 v ?? "");
 
+// Four digits of it, rounded to the outside, so that no trial at the end is left out.
+function outside(v, up) {
+  const near = Number(v.toPrecision(4)),
+        digit = 10 ** (Math.floor(Math.log10(Math.abs(v) || 1)) - 3);
+  if (up ? near >= v : near <= v) return near;
+  return Number((near + (up ? digit : -digit)).toPrecision(4));
+}
+
+// Categories of an axis as the filter's words: their types are not known here, so both are named.
+function among(name, wanted) {
+  const words = wanted.filter((n) => n !== "null").flatMap((n) => {
+    const quoted = JSON.stringify(n);
+    return n === "true" || n === "false" || (n !== "" && isFinite(n)) ? [n, quoted] : [quoted];
+  });
+  const clauses = [
+    words.length && `${name} in (${words.join(", ")})`, wanted.includes("null") && `${name} = null`
+  ].filter(Boolean);
+  return clauses.length > 1 ? `(${clauses.join(" or ")})` : clauses[0];
+}
+
 // at: the lower and the upper end, 0 to 1 of the axis. A filter in the words of `sweep trials`.
 function brush({axis, scale, min, max, names}, at) {
   const name = /^[\w./-]+$/.test(axis) ? axis : JSON.stringify(axis), low = Number(min),
         high = Number(max);
-  const value = (u) =>
-    Number((scale === "log" ? low * (high / low) ** u : low + (high - low) * u).toPrecision(4));
-  let clause = `${name} >= ${value(at[0])} and ${name} <= ${value(at[1])}`;
+  const value = (u) => scale === "log" ? low * (high / low) ** u : low + (high - low) * u;
+  let clause =
+    [
+      at[0] > 0 && `${name} >= ${outside(value(at[0]), false)}`,
+      at[1] < 1 && `${name} <= ${outside(value(at[1]), true)}`
+    ].filter(Boolean)
+      .join(" and ");
   if (scale === "category") {
-    const all = names.split("\n"), place = (i) => (i - low) / (high - low || 1);
-    clause = `${name} in (${
-      all.filter((_, i) => place(i) >= at[0] && place(i) <= at[1])
-        .map((n) => JSON.stringify(n))
-        .join(", ")})`;
+    const place = (i) => (i - low) / (high - low || 1);
+    clause =
+      among(name, names.split("\n").filter((_, i) => place(i) >= at[0] && place(i) <= at[1]));
   }
+  if (!clause) return;  // all of the axis, or none of its categories
   const before = query().get("filter");
   setFilter(!before          ? clause :
       /\bor\b/i.test(before) ? `(${before}) and ${clause}` :

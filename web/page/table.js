@@ -145,6 +145,9 @@ export function trialTable(sweep) {
       filter.found(`${total} trials`);
     } catch (e) {
       if (mine !== turn) return;
+      // It is not asked for again until something changes.
+      pages.set(page, []);
+      if (e.status === 200) total = 0;
       filter.found("", e);
     }
     asked.delete(page);
