@@ -142,7 +142,8 @@ static void take_in(struct sw_tls_loop *l, int fd)
 
 static void accept_all(struct sw_tls_loop *l)
 {
-	while (has_room(l, sw_clock_mono_us())) {
+	/* As many in a round as may shake hands: those that fail keep their sockets until its end. */
+	for (int i = 0; i < SHAKING_MOST && has_room(l, sw_clock_mono_us()); i++) {
 		const int fd = accept4(l->door, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd >= 0) {

@@ -18,6 +18,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct heard all;
 static bool forgotten;
+static bool counts_open; /* of a thousand refusals each would else read a thousand descriptors */
 
 static bool on_key(void *user, const char *identity, unsigned char key[32])
 {
@@ -60,7 +61,7 @@ static void on_refused(void *user, const char *from, const char *why)
 {
 	(void)user;
 	pthread_mutex_lock(&lock);
-	const unsigned n = open_now();
+	const unsigned n = counts_open ? open_now() : 0;
 
 	all.open_most = n > all.open_most ? n : all.open_most;
 	all.refused++;
@@ -87,7 +88,12 @@ void listener_down(void)
 
 void listener_hold(bool on)
 {
-	(void)(on ? pthread_mutex_lock(&lock) : pthread_mutex_unlock(&lock));
+	if (!on) {
+		pthread_mutex_unlock(&lock);
+		return;
+	}
+	pthread_mutex_lock(&lock);
+	counts_open = true;
 }
 
 void forget_good(void)

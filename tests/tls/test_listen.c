@@ -146,7 +146,8 @@ TEST(tls_those_that_come_and_go_are_never_many)
 	listener_hold(false);
 	const struct heard now = until_refused(900);
 
-	ck_assert_msg(now.open_most < 150, "%u descriptors", now.open_most);
+	/* 64 that shake hands, and 64 of a round's events and of its new ones that have failed */
+	ck_assert_msg(now.open_most < 250, "%u descriptors", now.open_most);
 	still_good();
 }
 
