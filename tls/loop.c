@@ -142,7 +142,7 @@ static void take_in(struct sw_tls_loop *l, int fd)
 
 static void accept_all(struct sw_tls_loop *l)
 {
-	/* As many in a round as may shake hands: those that fail keep their sockets until its end. */
+	/* As many a round as may shake hands: those that fail keep their sockets to its end. */
 	for (int i = 0; i < SHAKING_MOST && has_room(l, sw_clock_mono_us()); i++) {
 		const int fd = accept4(l->door, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
