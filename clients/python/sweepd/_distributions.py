@@ -1,7 +1,7 @@
 """Optuna's distributions in a sweep's spec, and their values on the wire."""
-from typing import Any, Dict, List
+from typing import Any, Container, Dict, List, Mapping, Optional, Sequence, Tuple
 
-from ._wire import find, wire_values
+from ._wire import conditions, find, wire_values
 
 MOST_VALUES = 10000  # of a list in a spec
 FEW = 100  # values that a condition may list
@@ -119,3 +119,31 @@ def listed(distribution: Any) -> List[Any]:
     if is_int(distribution) and not _stepped(distribution) and 0 < distribution.high - distribution.low < FEW:
         return list(range(distribution.low, distribution.high + 1))
     return []
+
+
+def ranges(trials: Sequence[Any], names: Optional[Container[str]] = None) -> Dict[str, Any]:
+    """The parameters that trials of Optuna's kind had, each wide enough for all; of these names alone."""
+    out: Dict[str, Any] = {}
+    for trial in trials:
+        for name, each in trial.distributions.items():
+            if names is None or name in names:
+                out[name] = union(out.get(name, each), each)
+    return out
+
+
+def whens(space: Mapping[str, Any], trials: Sequence[Any]) -> Dict[str, Tuple[str, List[Any]]]:
+    """Their conditions."""
+    return conditions({name: listed(each) for name, each in space.items()}, [
+        {name: to_wire(space[name], value) for name, value in trial.params.items()} for trial in trials])
+
+
+def parameters(space: Mapping[str, Any], names: Mapping[str, str],
+               when: Mapping[str, Tuple[str, List[Any]]]) -> Dict[str, Any]:
+    """These in a sweep's spec; `names`: each one's there."""
+    return {names[name]: {**spec(each), **({"when": {names[when[name][0]]: when[name][1]}} if name in when else {})}
+            for name, each in space.items()} or {"nothing": {"value": 0}}
+
+
+def values(space: Mapping[str, Any], names: Mapping[str, str], params: Mapping[str, Any]) -> Dict[str, Any]:
+    """A trial's parameters as the objective has them."""
+    return {name: from_wire(each, params[names[name]]) for name, each in space.items() if names[name] in params}

@@ -8,7 +8,6 @@ installed, and nothing is unpickled, which would run code of whoever wrote the f
 """
 import argparse
 import collections
-import functools
 import json
 import math
 import os
@@ -78,25 +77,21 @@ def read_optuna(path: str, name: Optional[str], metric: Optional[str]) -> Study:
         raise SweepdError("the study has several objectives, and --metric names one")
     metrics = [metric] if metric else own or [f"value_{i}" if several else "value" for i in range(len(study.directions))]
     plain = wire_names(dict.fromkeys(key for trial in trials for key in trial.distributions))
-    kinds: Dict[str, List[Any]] = {}
     past = []
     shift = 1 - min([1, *(step for trial in trials for step in trial.intermediate_values)])
-    for trial in trials:
-        state = {"COMPLETE": "COMPLETED", "PRUNED": "PRUNED", "FAIL": "FAILED"}.get(trial.state.name)
-        if state is None:
-            continue
-        params = {}
-        for name, value in trial.params.items():
-            kinds.setdefault(name, []).append(trial.distributions[name])
-            params[plain[name]] = _distributions.to_wire(trial.distributions[name], value)
+    states = {"COMPLETE": "COMPLETED", "PRUNED": "PRUNED", "FAIL": "FAILED"}
+    ended = [trial for trial in trials if trial.state.name in states]
+    for trial in ended:
+        state = states[trial.state.name]
+        params = {plain[name]: _distributions.to_wire(trial.distributions[name], value) for name, value in trial.params.items()}
         reports = [(step + shift, {metrics[0]: float(value)})
                    for step, value in sorted(trial.intermediate_values.items()) if math.isfinite(value)]
         last = dict(zip(metrics, trial.values or ())) if state == "COMPLETED" else {}
         past.append(Past(state, params, reports, {} if reports and last == reports[-1][1] else last))
     return Study(study.study_name, [{"name": metrics[i], "goal": direction.name.lower()}
                                     for i, direction in enumerate(study.directions)],
-                 {plain[name]: _distributions.spec(functools.reduce(_distributions.union, of), exact=False)
-                  for name, of in kinds.items()}, past, len(trials) - len(past))
+                 {plain[name]: _distributions.spec(each, exact=False)
+                  for name, each in _distributions.ranges(ended).items()}, past, len(trials) - len(past))
 
 
 def _storage(optuna: Any, path: str) -> Any:

@@ -2,7 +2,7 @@
 
 A study learns its parameters trial by trial, and a sweep has all of them from the start. So the first sweep is
 submitted after the first trial, and when a trial has had a parameter that the sweep lacks, the study goes on in a wider
-one, which is told all trials so far. The processes of one study agree by a journal of their own, in which the first
+one, which is told all trials so far; the narrower one is deleted once none of its trials runs. The processes of one study agree by a journal of their own, in which the first
 entry counts: who may submit the next sweep, which one that is, and who has told it which trial.
 """
 import atexit
@@ -20,9 +20,9 @@ import weakref
 from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 
 from .. import _distributions
-from .._errors import CONFLICT, INVALID_PARAMS, SweepdError
+from .._errors import CONFLICT, INVALID_PARAMS, NOT_FOUND, SweepdError
 from .._loop import Trial as Handle
-from .._wire import conditions, wire_names
+from .._wire import wire_names
 from ._journal import Journal
 
 MARK = "a study of Optuna"
@@ -132,7 +132,7 @@ class Mirror:
         self.names, self.behind = entry["names"], True
         if entry["by"] != self.me:
             trials = study.get_trials(deepcopy=False)
-            self.space = self._union([trials[number] for number in entry["of"]], entry["names"])
+            self.space = _distributions.ranges([trials[number] for number in entry["of"]], entry["names"])
             self.whens = {name: tuple(when) for name, when in entry["whens"].items()}
         self.told = {number: entry["by"] for number in entry["told"]}
         self.seen.update(self.told)
@@ -171,7 +171,14 @@ class Mirror:
             self._catch_up(study)
             given = {self.names[name]: _distributions.to_wire(self.space[name], value) for name, value in fixed.items()
                      if name in self.space and _distributions.contains(self.space[name], value)}
-            handle = self._hand(given)
+            asked = self.sweep
+            try:
+                handle = self._hand(given)
+            except SweepdError:
+                self.refresh(study)
+                if self.sweep == asked:
+                    raise
+                return {}  # another process has just made a wider one, and deleted this
             if handle is None:
                 with contextlib.suppress(RuntimeError):  # it is not in optimize()
                     study.stop()
@@ -180,8 +187,7 @@ class Mirror:
             return self._values(handle)
 
     def _values(self, handle: Handle) -> Dict[str, Any]:
-        return {name: _distributions.from_wire(distribution, handle.params[self.names[name]])
-                for name, distribution in self.space.items() if self.names[name] in handle.params}
+        return _distributions.values(self.space, self.names, handle.params)
 
     def judge(self, study: Any, trial: Any) -> bool:
         """Reports what is new of a running trial. Is it to end?"""
@@ -240,12 +246,29 @@ class Mirror:
                 self.end(study, Ended(trials[number]))
 
     def close(self) -> None:
-        for sweep in sorted(self.before | {self.sweep} - {None}):  # type: ignore[operator]
-            counts = self.journal.client().call("sweep.get", sweep=sweep)["counts"]
-            if not counts["RUNNING"] and not counts["PENDING"]:
-                self.before.discard(sweep)
-                with contextlib.suppress(SweepdError):  # it has ended already, or another process goes on with it
-                    self.journal.client().edit(sweep, run_cap=sum(counts.values()))
+        """Ends the sweep if none of its trials runs."""
+        self._drop()
+        if self.sweep is not None:
+            self._end(self.sweep)
+
+    def _drop(self) -> None:
+        """Deletes the sweeps before it."""
+        for sweep in sorted(self.before):
+            try:
+                if self._end(sweep):
+                    self.journal.client().delete(sweep)
+                    self.before.discard(sweep)
+            except SweepdError as error:
+                if error.code not in (CONFLICT, NOT_FOUND):  # another process goes on with it, or was quicker
+                    raise
+
+    def _end(self, sweep: int) -> bool:
+        counts = self.journal.client().sweep(sweep)["counts"]
+        if counts["RUNNING"] or counts["PENDING"]:
+            return False
+        with contextlib.suppress(SweepdError):  # it has ended already, or another process goes on with it
+            self.journal.client().edit(sweep, run_cap=sum(counts.values()))
+        return True
 
     @contextlib.contextmanager
     def _refusing(self) -> Iterator[None]:
@@ -314,15 +337,6 @@ class Mirror:
             if handle is not None:
                 self._tell(handle, trial)
 
-    @staticmethod
-    def _union(trials: List[Any], names: Any = None) -> Dict[str, Any]:
-        space: Dict[str, Any] = {}
-        for trial in trials:
-            for name, distribution in trial.distributions.items():
-                if names is None or name in names:
-                    space[name] = _distributions.union(space.get(name, distribution), distribution)
-        return space
-
     def _cover(self, study: Any, trial: Ended) -> bool:
         """Makes the sweep one that has a trial's parameters; True if that took a new one, which was told of all that
         have ended."""
@@ -331,9 +345,8 @@ class Mirror:
             ended = [each for each in map(Ended, study.get_trials(deepcopy=False))
                      if each.teaches and each.number != trial.number] + [trial]
             ended.sort(key=lambda each: each.number)
-            wider = self._union(ended)
-            whens = conditions({name: _distributions.listed(each) for name, each in wider.items()}, [
-                {name: _distributions.to_wire(wider[name], value) for name, value in each.params.items()} for each in ended])
+            wider = _distributions.ranges(ended)
+            whens = _distributions.whens(wider, ended)
             if self.sweep is not None and wider == self.space and whens == self.whens:
                 return False
             if self.claim[0] in ("", self.me) or time.time() - self.claim[1] > PATIENCE_S:
@@ -348,15 +361,11 @@ class Mirror:
 
     def _submit(self, study: Any, ended: List[Ended], space: Dict[str, Any], whens: Dict[str, Any]) -> None:
         names = wire_names(space) or {"": "nothing"}
-        parameters: Dict[str, Any] = {names[name]: _distributions.spec(each) for name, each in space.items()}
-        for name, (on, values) in whens.items():
-            parameters[names[name]]["when"] = {names[on]: values}
         spec = {"name": self.name.encode()[:64].decode(errors="ignore"), "description": MARK, **self.search,
                 **({"metric": self.metrics[0]} if len(self.metrics) == 1 else {"metrics": self.metrics}),
-                "parameters": parameters or {"nothing": {"value": 0}},
+                "parameters": _distributions.parameters(space, names, whens),
                 **({"early_terminate": self.early_terminate} if self.early_terminate else {})}
         sweep = int(self.journal.client().call("sweep.submit", spec=spec)["sweep"])
-        self.close()
         self.before |= {self.sweep} - {None}  # type: ignore[arg-type]
         self.space, self.names, self.whens, self.sweep = space, names, whens, sweep
         told = [each for each in ended if each.teaches]
@@ -364,3 +373,4 @@ class Mirror:
             self._replay(each)
         self._say(study, generation=self.generation + 1, sweep=self.sweep, names=names,
                   of=[each.number for each in ended], told=[each.number for each in told], whens=whens)
+        self._drop()
