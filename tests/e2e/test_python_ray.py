@@ -12,6 +12,7 @@ from sweepd.ray import tune  # noqa: E402
 from sweepd.ray.air import session  # noqa: E402
 from sweepd.ray.schedulers import ASHAScheduler, MedianStoppingRule, PopulationBasedTraining  # noqa: E402
 from sweepd.ray.tune.search import ConcurrencyLimiter  # noqa: E402
+from sweepd.ray.tune.search.bayesopt import BayesOptSearch  # noqa: E402
 from sweepd.ray.tune.search.optuna import OptunaSearch  # noqa: E402
 
 
@@ -307,7 +308,7 @@ def test_search_algorithm_and_limit(user):
     space = {"x": tune.uniform(2, 3), "fixed": 1}
     assert 2 <= quiet_run(lambda config: tune.report(loss=config["x"]), search_alg=OptunaSearch(space)).best_config["x"] < 3
     with pytest.raises(NotImplementedError, match="carried over: give it as config or param_space"):
-        OptunaSearch(space=lambda trial: None)
+        BayesOptSearch(space={"x": (0, 1)})
     assert result.trials[0].config == {"x": 0.5} and user.sweep(result.sweep)["method"] == "tpe"
 
 

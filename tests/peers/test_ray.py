@@ -21,24 +21,25 @@ from conftest import ROOT
 from harness import environment
 
 import sweepd
+from sweepd.ray import tune
+from sweepd.ray.tune.search.hyperopt import HyperOptSearch
+from sweepd.ray.tune.search.optuna import OptunaSearch
 
 TIMEOUT = 300
 WHEELS = os.path.join(ROOT, "build", "peers", "wheels")
 PYTHON = {"2.60.0": "3.11", "1.13.0": "3.10"}
 
 BOTH = ("async_hyperband_example", "ax_example", "bayesopt_example", "bohb_example", "custom_func_checkpointing",
-        "hyperband_example", "hyperband_function_example", "lightgbm_example", "logging_example", "mnist_pytorch",
-        "mnist_pytorch_trainable", "optuna_example", "optuna_multiobjective_example", "pbt_convnet_example", "pbt_convnet_function_example",
+        "hyperband_example", "hyperband_function_example", "hyperopt_conditional_search_space_example", "lightgbm_example", "logging_example",
+        "mnist_pytorch", "mnist_pytorch_trainable", "optuna_define_by_run_example", "optuna_example", "optuna_multiobjective_example", "pbt_convnet_example", "pbt_convnet_function_example",
         "pbt_example", "pbt_function", "tune_basic_example", "xgboost_example")
 RUN = {"2.60.0": (*BOTH, "cifar10_pytorch", "custom_checkpointing_with_callback", "pb2_example"), "1.13.0": (*BOTH, "hebo_example")}
 
-SPACE, OTHER = "the searcher's own space: give it as param_space", "a searcher that is not carried over"
+OTHER = "a searcher that is not carried over"
 LEFT = {
-    "2.60.0": {"hyperopt_conditional_search_space_example": SPACE, "optuna_define_by_run_example": SPACE,
-               "nevergrad_example": OTHER, "mnist_ptl_mini": "written for an earlier Lightning: it fails on Ray, too",
+    "2.60.0": {"nevergrad_example": OTHER, "mnist_ptl_mini": "written for an earlier Lightning: it fails on Ray, too",
                "xgboost_dynamic_resources_example": "ResourceChangingScheduler"},
-    "1.13.0": {"hyperopt_conditional_search_space_example": SPACE, "optuna_define_by_run_example": SPACE,
-               "blendsearch_example": OTHER, "cfo_example": OTHER, "dragonfly_example": OTHER, "nevergrad_example": OTHER,
+    "1.13.0": {"blendsearch_example": OTHER, "cfo_example": OTHER, "dragonfly_example": OTHER, "nevergrad_example": OTHER,
                "skopt_example": OTHER, "zoopt_example": OTHER, "genetic_example": "tune.automl",
                "cifar10_pytorch": "ray.util", "pb2_example": "an interval in seconds, PB2's default", "ddp_mnist_torch": "a trial of several processes",
                "durable_trainable_example": "a storage in the cloud", "wandb_example": "wandb_mixin",
@@ -122,6 +123,49 @@ def test_example_runs_to_its_end(daemon, examples, tmp_path, version, name):
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
         sweeps = user.sweeps()
         assert len(sweeps) > before and sweeps[0]["counts"]["FAILED"] == 0, done.stdout[-2000:] + done.stderr[-4000:]
+
+
+def of_hyperopt():
+    from hyperopt import hp
+    return {"kind": hp.choice("kind", [{"name": "net", "units": hp.randint("units", 4, 9)}, {"name": "tree"}]),
+            "opt": {"lr": hp.loguniform("lr", -5, 0)}}
+
+
+def of_optuna():
+    def suggests(trial):
+        if trial.suggest_categorical("kind/name", ["net", "tree"]) == "net":
+            trial.suggest_int("kind/units", 4, 8)
+        trial.suggest_float("opt/lr", 1e-2, 1, log=True)
+        return {"more": len}
+    return suggests
+
+
+def of_distributions():
+    from optuna import distributions
+    return {"kind/name": distributions.CategoricalDistribution(["net", "tree"]), "kind/units": distributions.IntDistribution(4, 8),
+            "opt/lr": distributions.FloatDistribution(1e-2, 1, log=True)}
+
+
+@pytest.mark.parametrize("library, search, space", [("hyperopt", HyperOptSearch, of_hyperopt), ("optuna", OptunaSearch, of_optuna),
+                                                    ("optuna", OptunaSearch, of_distributions)])
+def test_space_in_the_searchers_own_words_is_a_sweeps(daemon, library, search, space):
+    pytest.importorskip(library, reason=f"{library} cannot be installed here")
+
+    def fn(config):
+        tune.report({"loss": config["opt"]["lr"] * config["of all"]})
+
+    grid = tune.Tuner(fn, param_space={"of all": 2}, run_config=tune.RunConfig(search.__name__ + space.__name__, verbose=0),
+                      tune_config=tune.TuneConfig("loss", "min", num_samples=12, search_alg=search(space()))).fit()
+    for result in grid:
+        kind, units = result.config["kind"]["name"], result.config["kind"].get("units")
+        assert units in range(4, 9) if kind == "net" or space is of_distributions else (kind, units) == ("tree", None)
+        assert result.metrics["loss"] == 2 * result.config["opt"]["lr"] and (space is not of_optuna or result.config["more"] is len)
+    assert not grid.errors and len({result.config["opt"]["lr"] for result in grid}) == 12
+    with sweepd.Client(daemon.socket) as user:
+        parameters = user.sweep(grid.sweep)["spec"]["parameters"]
+        assert [name for name in parameters if "units" in name and "when" in parameters[name]] or space is of_distributions
+    again = tune.Tuner.restore(grid.experiment_path, fn).get_results()
+    assert [result.config for result in again] == [result.config for result in grid]
 
 
 @pytest.mark.parametrize("version, name, reason", [(version, name, why) for version, left in LEFT.items()

@@ -75,56 +75,61 @@ class _Parameter:
         return self.number(value) if self.values is None else self.values[int(value)]
 
 
-def _space(expression: Any) -> Dict[str, _Parameter]:
-    """The labels of a space."""
-    found: Dict[str, _Parameter] = {}
+class Space:
+    """The labels of an expression as a sweep's parameters. What several branches have is a condition if they are of one
+    choice."""
 
-    def add(node: Any, conditions: Conditions, options: Optional[List[Any]] = None) -> str:
-        label = str(node.arg["label"].obj)
-        if label not in found:
-            found[label] = _Parameter(label, node.arg["obj"], options)
-        found[label].conditions.add(conditions)
-        return label
+    def __init__(self, expression: Any) -> None:
+        self.labels: Dict[str, _Parameter] = {}
+        self._walk(expression, ())
+        self.names = wire_names(self.labels)
+        self.parameters = {self.names[label]: {**each.spec, **self._when(each)} for label, each in self.labels.items()} or {
+            "nothing": {"value": 0}}
 
-    def walk(node: Any, conditions: Conditions) -> None:
+    def _walk(self, node: Any, conditions: Conditions) -> None:
         inputs = node.inputs()
         if node.name == "switch" and inputs[0].name == "hyperopt_param":
-            label = add(inputs[0], conditions, inputs[1:])
+            label = self._add(inputs[0], conditions, inputs[1:])
             for i, option in enumerate(inputs[1:]):
-                walk(option, (*conditions, (label, i)))
+                self._walk(option, (*conditions, (label, i)))
         elif node.name == "hyperopt_param":
-            add(node, conditions)
+            self._add(node, conditions)
         else:
             for each in inputs:
-                walk(each, conditions)
-    walk(expression, ())
-    return found
+                self._walk(each, conditions)
 
+    def _add(self, node: Any, conditions: Conditions, options: Optional[List[Any]] = None) -> str:
+        label = str(node.arg["label"].obj)
+        if label not in self.labels:
+            self.labels[label] = _Parameter(label, node.arg["obj"], options)
+        self.labels[label].conditions.add(conditions)
+        return label
 
-def _parameters(space: Mapping[str, _Parameter], names: Mapping[str, str]) -> Dict[str, Any]:
-    """A space as a spec's. What several branches have is a condition if they are of one choice."""
-    out = {}
-    for label, each in space.items():
-        ways = list(each.conditions)
-        one = {way[:-1] + (way[-1][0],) for way in ways if way}
-        when = {}
-        if len(one) == 1 and all(ways):
+    def _when(self, it: _Parameter) -> Dict[str, Any]:
+        ways, when = list(it.conditions), {}
+        if all(ways) and len({way[:-1] + (way[-1][0],) for way in ways}) == 1:
             for on, i in ways[0][:-1]:
-                when[names[on]] = space[on].wire(i)
+                when[self.names[on]] = self.labels[on].wire(i)
             last = ways[0][-1][0]
-            when[names[last]] = [space[last].wire(i) for i in sorted({way[-1][1] for way in ways})]
-        out[names[label]] = {**each.spec, **({"when": when} if when else {})}
-    return out or {"nothing": {"value": 0}}
+            when[self.names[last]] = [self.labels[last].wire(i) for i in sorted({way[-1][1] for way in ways})]
+        return {"when": when} if when else {}
+
+    def values(self, params: Mapping[str, Any]) -> Dict[str, Any]:
+        """A trial's parameters by their labels, a choice by its index."""
+        return {label: each.read(params[self.names[label]]) for label, each in self.labels.items() if self.names[label] in params}
+
+    def params(self, values: Mapping[str, Any]) -> Dict[str, Any]:
+        """The other way."""
+        return {self.names[label]: self.labels[label].wire(value) for label, value in values.items() if label in self.labels}
 
 
 class _Search:
     """The sweep of a space and its Trials. One that an earlier fmin() with these Trials began goes on."""
 
     def __init__(self, domain: Any, trials: Any, method: str, seed: int) -> None:
-        self.space, self.trials, self.client = _space(domain.expr), trials, Client()
-        self.names = wire_names(self.space)
+        self.space, self.trials, self.client = Space(domain.expr), trials, Client()
         self.handles: Dict[int, Trial] = {}
-        parameters = _parameters(self.space, self.names)
+        parameters = self.space.parameters
         before = getattr(trials, "_sweepd", {})
         if before.get("parameters") == parameters and before["method"] == method and self._known(before):
             self.sweep, self.told = before["sweep"], before["told"]
@@ -165,8 +170,8 @@ class _Search:
         if handle is None:
             return None
         self.handles[tid] = handle
-        return {label: [each.read(handle.params[self.names[label]])] if self.names[label] in handle.params else []
-                for label, each in self.space.items()}
+        values = self.space.values(handle.params)
+        return {label: [values[label]] if label in values else [] for label in self.space.labels}
 
     def settle(self) -> None:
         """Tells the sweep what has ended."""
@@ -176,10 +181,8 @@ class _Search:
             handle = self.handles.pop(doc["tid"], None)
             self.told.append(doc["tid"])
             if handle is None and doc["state"] == _base.JOB_STATE_DONE:  # of an earlier fmin(), or the script's own
-                given = {self.names[label]: self.space[label].wire(values[0])
-                         for label, values in doc["misc"]["vals"].items() if values and label in self.space}
                 try:
-                    handle = self.ask(given)
+                    handle = self.ask(self.space.params({label: of[0] for label, of in doc["misc"]["vals"].items() if of}))
                 except SweepdError as error:
                     if error.code != INVALID_PARAMS:
                         raise

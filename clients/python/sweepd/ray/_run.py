@@ -310,7 +310,7 @@ def run(run_or_experiment: Callable[..., Any], *, name: Text = None, metric: Any
     wanted = resources_per_trial or getattr(trainable, "_sweepd_resources", None) or {}
     resources = {"cpu": 1, "gpu": 0, **{name.lower(): value or 0 for name, value in wanted.items()}}
     n, shares = places(resources, min(filter(None, (max_concurrent_trials, search.max_concurrent)), default=None))
-    space = Space(config or search.space or {}, scheduler.mutations)
+    space = Space({**search.space, **(config or {})}, scheduler.mutations, search.own())
     title = name or _title(trainable)
     client = Client()
     old = _sweep or (find(client, title) if resume else None)

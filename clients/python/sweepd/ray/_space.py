@@ -5,9 +5,11 @@ import inspect
 import itertools
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
+from .. import _distributions
 from .._wire import Attributes, find, is_scalar, wire_names, wire_values
 
 Path = Tuple[str, ...]
+DRAWS = 256  # of a function, to know what it draws from
 
 
 @dataclasses.dataclass
@@ -76,10 +78,65 @@ def grid_search(values: Sequence[Any]) -> Dict[str, Any]:
     return {"grid_search": list(values)}
 
 
-class Space:
-    """A config with its domains. `mutations` (of PopulationBasedTraining) are domains for keys with a first value."""
+@dataclasses.dataclass
+class Own:
+    """A searcher's own space: parameters of a spec, their names there, and what makes a config of a trial's."""
 
-    def __init__(self, config: Mapping[str, Any], mutations: Optional[Mapping[str, Any]] = None) -> None:
+    names: Dict[str, str]
+    parameters: Dict[str, Any]
+    read: Callable[[Mapping[str, Any]], Dict[str, Any]]
+
+
+def of_hyperopt(given: Any) -> Own:
+    """Expressions of hyperopt's, by their labels."""
+    from .. import hyperopt
+
+    space = hyperopt.Space(hyperopt.pyll.as_apply(given))
+    return Own(space.names, space.parameters, lambda params: hyperopt.space_eval(given, space.values(params)))
+
+
+def of_optuna(given: Any) -> Own:
+    """Optuna's distributions by name, or a function that suggests. What it suggests is known by some calls of it; a
+    parameter that none of them had is drawn at random."""
+    if not callable(given):
+        return _of_distributions(given, {}, lambda values: values)
+    import optuna
+
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+
+    def call(values: Mapping[str, Any]) -> Any:
+        study.enqueue_trial(dict(values))
+        trial = study.ask()
+        return trial, given(trial)
+
+    trials = [call({})[0] for _ in range(DRAWS)]
+    space = _distributions.ranges(trials)
+
+    def whole(values: Mapping[str, Any]) -> Dict[str, Any]:
+        trial, constants = call(values)
+        return {**trial.params, **(constants or {})}
+
+    return _of_distributions(space, _distributions.whens(space, trials), whole)
+
+
+def _of_distributions(space: Mapping[str, Any], whens: Mapping[str, Any],
+                      whole: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Own:
+    names = wire_names(space)
+
+    def read(params: Mapping[str, Any]) -> Dict[str, Any]:
+        out = Attributes()
+        for name, value in whole(_distributions.values(space, names, params)).items():
+            _put(out, tuple(name.split("/")), value)  # as Ray has it
+        return out
+
+    return Own(names, _distributions.parameters(space, names, whens), read)
+
+
+class Space:
+    """A config with its domains. `mutations` (of PopulationBasedTraining) are domains for keys with a first value, `own`
+    is the searcher's."""
+
+    def __init__(self, config: Mapping[str, Any], mutations: Optional[Mapping[str, Any]] = None, own: Optional[Own] = None) -> None:
         self.leaves: Dict[Path, Any] = dict(_leaves(config))
         self.grids = {path: leaf["grid_search"] for path, leaf in self.leaves.items() if _is_grid(leaf)}
         self.domains = {path: leaf for path, leaf in self.leaves.items() if isinstance(leaf, Domain)}
@@ -100,6 +157,9 @@ class Space:
         specs = {**{path: domain.spec for path, domain in self.domains.items()},
                  **{path: {"value": leaf} for path, leaf in constants.items()}}
         self.parameters = {self.names[".".join(path)]: spec for path, spec in specs.items()}
+        self.own = own or Own({}, {}, lambda params: {})
+        self.names.update(self.own.names)
+        self.parameters.update(self.own.parameters)
 
     def points(self, num_samples: int) -> List[Dict[str, Any]]:
         """The first values of each trial of a grid, or of a population that was given some."""
@@ -129,12 +189,12 @@ class Space:
                     if len(waiting) == len(later):
                         raise
             later = waiting
-        return _plain(out)
+        return _plain(Attributes({**out, **self.own.read(params)}))
 
 
 def _drawn(function: Callable[[], Any], first: Any) -> Domain:
     """Guesses what a function draws from: the range of 256 numbers, or the values if they are few or no numbers."""
-    values = [function() for _ in range(256)] + ([first] if is_scalar(first) and first is not None else [])
+    values = [function() for _ in range(DRAWS)] + ([first] if is_scalar(first) and first is not None else [])
     if len(set(values)) <= 16 or not all(isinstance(value, (int, float)) for value in values):
         return choice(sorted(set(values), key=lambda value: (str(type(value)), value)))
     if all(isinstance(value, int) for value in values):
