@@ -1,6 +1,7 @@
 /* cli/verb_web.c — `web`: finds the daemon, then becomes the program that serves the page. */
 #include "cli/beside.h"
 #include "cli/verb.h"
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,8 @@ static bool has_desktop(void)
 
 int sw_verb_web(struct sw_cli *c)
 {
-	char name[] = "sweep-web", by_socket[] = "--socket", by_host[] = "--host", port[24];
+	char name[] = "sweep-web", found[] = "--found", socket[] = "--socket", host[] = "--host";
+	char at[PATH_MAX], port[24];
 	char read_only[] = "read-only", open_it[] = "open";
 	char *words[8] = {name};
 	struct sw_err err = SW_ERR_INIT;
@@ -37,8 +39,13 @@ int sw_verb_web(struct sw_cli *c)
 		sw_cli_say(c, "for a browser on another machine, there: "
 			      "ssh -t -L 8642:127.0.0.1:8642 THIS sweep web --port 8642");
 	(void)snprintf(port, sizeof port, "%u", (unsigned)c->args.port);
-	words[n++] = c->args.host != NULL ? by_host : by_socket;
+	words[n++] = c->args.host != NULL ? host : c->socket_given ? socket : found;
 	words[n++] = c->args.host != NULL ? (char *)c->args.host : c->socket;
+	/* The commands that the page shows are for another terminal: in another folder, and without
+	 * this one's SWEEPD_SOCKET. */
+	if (c->args.host == NULL && c->socket[0] != '/' && realpath(c->socket, at) != NULL &&
+	    strlen(at) < sizeof c->socket)
+		words[n - 1] = at;
 	words[n++] = port;
 	if (c->args.given & SW_OPT_READ_ONLY)
 		words[n++] = read_only;

@@ -288,7 +288,14 @@ sw_status sw_filter_parse(struct sw_filter *f, const char *text, const char *sor
 		rc = wrong(&p, "here \"and\" or \"or\" belongs");
 	if (rc == SW_OK && sort != NULL && sort[0] != '\0') {
 		f->descending = sort[0] == '-';
-		rc = put_name(&p, sort + f->descending, &f->order);
+		p.text = p.at = sort + f->descending;
+		/* Without quotes it is a name as it stands, though it has blanks. */
+		if (*p.at == '"' || *p.at == '\'')
+			rc = next(&p);
+		if (rc == SW_OK && p.kind == QUOTED && *p.at != '\0')
+			rc = wrong(&p, "a sort is one name");
+		if (rc == SW_OK)
+			rc = put_name(&p, p.kind == QUOTED ? p.token : p.at, &f->order);
 	}
 	if (rc == SW_OK && (f->where.failed != SW_OK || f->order.failed != SW_OK))
 		rc = sw_err_set(err, SW_NOMEM, "out of memory");

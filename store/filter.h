@@ -49,8 +49,9 @@ struct sw_filter {
 	size_t n_values;
 };
 
-/* text NULL or "": all trials. sort: a NAME, with "-" before it the greatest first; NULL or "": by
- * number. unknown[128]: a name that the sweep does not have, for a suggestion; else "". */
+/* text NULL or "": all trials. sort: a NAME (one with blanks needs no quotes), with "-" before it
+ * the greatest first; NULL or "": by number. unknown[128]: a name that the sweep does not have, for
+ * a suggestion; else "". */
 SW_NODISCARD sw_status sw_filter_parse(struct sw_filter *f, const char *text, const char *sort,
 				       const struct sw_filter_names *names, char unknown[128],
 				       struct sw_err *err);

@@ -1,9 +1,10 @@
 /*
  * web/main.c — `sweep-web`, which `sweep web` becomes: serves the page until a signal comes.
  *
- *   sweep-web --socket PATH | --host HOST  PORT [read-only] [open]
+ *   sweep-web --socket PATH | --found PATH | --host HOST  PORT [read-only] [open]
  *
- * The verb (cli/verb_web.c) has read the options, and has found the daemon.
+ * The verb (cli/verb_web.c) has read the options, and has found the daemon: at a path that it was
+ * given, or where any `sweep` finds it.
  */
 #include "web/routes.h"
 #include <signal.h>
@@ -75,6 +76,8 @@ int main(int argc, char **argv)
 		return fail("this is started by `sweep web`");
 	if (strcmp(argv[1], "--host") == 0)
 		web.host = argv[2];
+	if (strcmp(argv[1], "--socket") == 0)
+		web.socket = argv[2];
 	for (int i = 4; i < argc; i++) {
 		web.read_only |= strcmp(argv[i], "read-only") == 0;
 		browser |= strcmp(argv[i], "open") == 0;

@@ -289,6 +289,7 @@ static enum MHD_Result about(struct sw_request *r, const struct sw_web *web)
 	sw_jw_init_obj(&w, &b);
 	sw_jw_kbool(&w, "read_only", web->read_only);
 	sw_jw_kstr(&w, "host", web->host);
+	sw_jw_kstr(&w, "socket", web->socket);
 	sw_jw_obj_end(&w);
 	return sw_http_reply_buf(r, 200, "application/json", &b);
 }

@@ -23,7 +23,9 @@ struct sw_web {
 	struct sw_link quick, slow;
 	struct sw_link *plots;
 	struct sw_events events;
-	const char *host; /* of another machine; NULL: this one */
+	/* How a command says which daemon it is: */
+	const char *host;   /* of another machine; NULL: this one */
+	const char *socket; /* NULL: without a word it finds this one */
 	bool read_only;
 };
 

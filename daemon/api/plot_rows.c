@@ -1,12 +1,12 @@
 #include "daemon/api/plot_rows.h"
 #include "base/memory.h"
 #include "daemon/api/plot_params.h"
+#include "daemon/api/plot_rank.h"
 #include "daemon/api/trial_filter.h"
 #include "daemon/plan/metrics.h"
 #include "daemon/plan/plan.h"
 #include "plot/kinds.h"
 #include "sched/pruner/pruners.h"
-#include "sched/sampler/pareto.h"
 #include "sched/sweep/trial.h"
 #include "store/read.h"
 #include <math.h>
@@ -161,62 +161,6 @@ static bool take_point(const struct sw_row_point *row, void *arg)
 	return r->rc == SW_OK;
 }
 
-/* A trial's place among the others; key: less is better, NaN: it has none. */
-struct merit {
-	bool failed;
-	double key;
-	size_t i;
-};
-
-/* Failed ones behind the others; of equal ones the earlier first. */
-static int by_merit(const void *a, const void *b)
-{
-	const struct merit *x = a, *y = b;
-
-	if (isnan(x->key) || isnan(y->key))
-		return isnan(x->key) - isnan(y->key);
-	if (x->failed != y->failed)
-		return x->failed - y->failed;
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return (x->i > y->i) - (x->i < y->i);
-}
-
-static int by_place(const void *a, const void *b)
-{
-	const struct merit *x = a, *y = b;
-
-	return (x->i > y->i) - (x->i < y->i);
-}
-
-/* Leaves the best of the trials that have a value, still by number. */
-static void keep_best(struct sw_plot_rows *r, size_t most)
-{
-	struct sw_plot_data *d = &r->data;
-	struct merit *m = sw_malloc((d->n + 1) * sizeof *m);
-	size_t n = 0;
-
-	if (m == NULL) {
-		(void)no_memory(r);
-		return;
-	}
-	for (size_t i = 0; i < d->n; i++)
-		m[i] = (struct merit){r->trials[i].state == SW_PLOT_STATE_FAILED,
-				      d->maximize ? -r->trials[i].value : r->trials[i].value, i};
-	qsort(m, d->n, sizeof *m, by_merit);
-	while (n < d->n && n < most && !isnan(m[n].key))
-		n++;
-	qsort(m, n, sizeof *m, by_place);
-	for (size_t k = 0; k < n; k++) {
-		r->trials[k] = r->trials[m[k].i];
-		if (r->width > 0)
-			memmove(r->values + k * r->width, r->values + m[k].i * r->width,
-				r->width * sizeof *r->values);
-	}
-	d->n = n;
-	free(m);
-}
-
 /* The trials stand still now. */
 static void join_trials(struct sw_plot_rows *r)
 {
@@ -246,35 +190,6 @@ static bool is_among(struct sw_plot_rows *r, int64_t trial)
 	while (r->at < r->data.n && r->trials[r->at].trial < trial)
 		r->at++;
 	return r->at < r->data.n && r->trials[r->at].trial == trial;
-}
-
-/* --- several metrics --- */
-
-/* Marks the trials that no other beats. */
-static void find_front(struct sw_plot_rows *r)
-{
-	const size_t m = r->data.n_metrics;
-	size_t n = 0, front_n = 0;
-	double *y = sw_malloc((r->data.n * m + 1) * sizeof *y);
-	size_t *at = sw_malloc((r->data.n + 1) * sizeof *at);
-	size_t *front = sw_malloc((r->data.n + 1) * sizeof *front);
-
-	for (size_t i = 0; i < r->data.n && y != NULL && at != NULL; i++) {
-		if (r->trials[i].metrics == NULL)
-			continue;
-		for (size_t k = 0; k < m; k++)
-			y[n * m + k] = r->metric_maximize[k] ? -r->trials[i].metrics[k]
-							     : r->trials[i].metrics[k];
-		at[n++] = i;
-	}
-	if (y == NULL || at == NULL || front == NULL ||
-	    sw_pareto_front(y, n, m, front, &front_n) != SW_OK)
-		(void)no_memory(r);
-	for (size_t i = 0; i < front_n; i++)
-		r->trials[at[front[i]]].front = true;
-	free(front);
-	free(at);
-	free(y);
 }
 
 /* --- what was expected --- */
@@ -452,12 +367,16 @@ static void read_trials(struct sw_plot_rows *r, struct sw_db *db, unsigned needs
 		r->width = r->data.n_metrics;
 	}
 	if (is_read(r, sw_read_points(db, r->data.sweep, r->with, take_point, r, &r->err)) &&
-	    best > 0)
-		keep_best(r, (size_t)best);
+	    best > 0 &&
+	    sw_plot_rank_best(r->trials, r->values, r->width, &r->data.n, r->data.maximize,
+			      (size_t)best) != SW_OK)
+		(void)no_memory(r);
 	if (r->rc == SW_OK)
 		join_trials(r);
-	if (r->rc == SW_OK && r->with == SW_POINTS_METRICS)
-		find_front(r);
+	if (r->rc == SW_OK && r->with == SW_POINTS_METRICS &&
+	    sw_plot_rank_front(r->trials, r->data.n, r->metric_maximize, r->data.n_metrics) !=
+		    SW_OK)
+		(void)no_memory(r);
 }
 
 sw_status sw_plot_rows_read(struct sw_plot_rows *r, struct sw_db *db, int64_t sweep, unsigned needs,

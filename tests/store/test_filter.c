@@ -173,6 +173,11 @@ static const struct {
 	{"-trial", 4, 9, "2 1"},
 	{"opt.wd", 0, 9, "1 2 5 3 4 6"},
 	{"trial", 9, 9, ""},
+	{"step", 0, 9, "3 6 1 2 4 5"},
+	{"-step", 0, 9, "1 2 4 5 3 6"},
+	{"\"step\"", 0, 9, "5 1 2 3 4 6"}, /* the parameter */
+	{"-'a b'", 0, 9, "1 3 2 4 5 6"},
+	{"a b", 0, 9, "3 1 2 4 5 6"},
 };
 
 TEST_ROWS(page_is_in_the_order_that_was_asked_for, sorted)

@@ -51,7 +51,7 @@ def confirm(page, name, **fields):  # a field of None: its box is clicked
     command = page.find("dialog code").text
     page.click("dialog button[type=submit]")
     wait_until(lambda: not page.all("dialog"), "the dialog's end")
-    return command
+    return command.replace(f" --socket {page.served.daemon.socket}", "")
 
 
 def test_address_opens_the_page_and_its_links_lead_on(page, sweep):
@@ -185,6 +185,23 @@ def test_table_is_filtered_sorted_and_its_view_is_in_the_url(page, sweep):
     page.sees('the sweep has no "lrr"; did you mean "lr"?')
     page.click("[role=tab]", "plots")
     page.find("figure", 'the sweep has no "lrr"; did you mean "lr"?')
+
+
+def test_change_while_rows_are_on_their_way_comes_too(page, sweep):
+    page.go(f"/sweep/{sweep}?tab=trials")
+    page.sees("12 trials")
+    with page.served.client() as client:
+        trial, report = running(client, sweep)
+        page.find(f".row[data-trial='{trial}']")
+        page.script(HELD)
+        report(-3.5)
+        page.until("return 'release' in window", "an answer that is held")
+        report(-4.5)
+        page.find(".facts", "-4.5")
+        # The table's own second has begun before this one, so it has asked, or would have.
+        page.browser.execute_async_script("setTimeout(arguments[0], 1000)")
+        page.script("window.release()")
+        page.find(f".row[data-trial='{trial}']", "-4.5")
 
 
 def axis(page, name):
@@ -447,13 +464,13 @@ def test_all_is_done_by_keyboard_alone(page, sweep):
         page.sees("-4.5")
         assert page.focused() == "Pause" + of
     page.key(ENTER)
-    page.find("dialog code", "sweep pause")
+    page.find("dialog code", " pause")
     page.key(ENTER)
     page.find(".facts", "PAUSED")
     assert get()["state"] == "PAUSED"
     wait_until(lambda: page.focused() == "Resume" + of, "the focus where Pause was")
     page.key(ENTER)
-    page.find("dialog code", "sweep resume")
+    page.find("dialog code", " resume")
     page.key(ENTER)
     page.find(".facts", "RUNNING")
     dialog_by_keys(page, "Extend" + of, values=["50"])

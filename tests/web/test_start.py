@@ -1,4 +1,5 @@
 """How `sweep web` begins: it opens a browser where there is one to see it, and says what to do where there is none."""
+import json
 import os
 import pty
 import socket
@@ -6,6 +7,7 @@ import subprocess
 
 import pytest
 from harness import BIN, DEADLINE, Daemon, environment, wait_until
+from test_attacks import Http
 
 
 @pytest.fixture(name="start")
@@ -61,3 +63,21 @@ def test_no_desktop_gets_the_address_alone_and_ssh_a_hint(start, tmp_path, optio
     url, said = start(*(free if word == "FREE" else word for word in options), **variables)
     assert url.startswith("http://127.0.0.1:") and (says in said if says else said == "@")
     assert not (tmp_path / "shown").exists()
+
+
+@pytest.mark.parametrize("options, variable, says", [
+    (["--socket", "{}"], None, "{}"),
+    (["--socket", "beside.sock"], None, "{}"),  # a path from this folder, which is not that of another terminal
+    ([], "SWEEPD_SOCKET", "{}"),
+    ([], "XDG_RUNTIME_DIR", None),  # where each `sweep` looks
+])
+def test_commands_of_the_page_say_a_socket_that_no_sweep_finds_by_itself(served, tmp_path, options, variable, says):
+    there = served.daemon.socket
+    os.symlink(there, tmp_path / "beside.sock")
+    (tmp_path / "sweepd").mkdir(exist_ok=True, mode=0o700)
+    os.symlink(there, tmp_path / "sweepd" / "sweepd.sock")
+    served.end_page()
+    served.where = [word.format(there) for word in options]
+    served.env = {variable: there if variable == "SWEEPD_SOCKET" else str(tmp_path)} if variable else {}
+    served.serve()
+    assert json.loads(Http(served).get("/about")[2])["socket"] == (says and says.format(there))

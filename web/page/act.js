@@ -6,8 +6,10 @@ import {parameter} from "/table.js";
 
 const word = (text) =>
   (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${String(text).replaceAll("'", "'\\''")}'`);
-const written =
-  (words) => ["sweep", ...(about.host ? ["--host", about.host] : []), ...words].map(word).join(" ");
+// The command, as it reaches this daemon from any terminal.
+const written = (words) => ["sweep", ...(about.host ? ["--host", about.host] : []),
+  ...(about.socket ? ["--socket", about.socket] : []),
+  ...words].map(word).join(" ");
 // Words of one's own: one that begins with "-" is no option.
 const own = (words) => (words.some((w) => w.startsWith("-")) ? ["--", ...words] : words);
 
@@ -231,7 +233,7 @@ export function newView(view) {
     }
   });
   show(view, h("h1", {}, "New sweep"),
-    h("p", {class: "faint"}, "The same in a terminal: ", h("code", {}, "sweep submit FILE"),
+    h("p", {class: "faint"}, "The same in a terminal: ", h("code", {}, written(["submit", "FILE"])),
       ". Relative paths begin where `sweep web` was started."),
     text, h("div", {role: "status"}, faults), h("div", {class: "bar"}, submit));
   text.focus();

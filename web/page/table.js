@@ -80,7 +80,7 @@ export function filterBox(changed) {
 
 export function trialTable(sweep) {
   let columns = [], names = [], total = 0, ended = false, cursor = 0, first = -1, turn = 0;
-  const pages = new Map(), asked = new Set();
+  const pages = new Map(), asked = new Map();  // asked: has something changed since?
   const body = h("div", {class: "rows"}), space = h("div", {class: "space"});
   const scroll = h("div", {class: "scroll", tabindex: "0", role: "grid", "aria-label": "Trials"},
     h("div", {class: "grid-head", role: "row", "aria-rowindex": 1}), space);
@@ -134,8 +134,8 @@ export function trialTable(sweep) {
   }
 
   async function load(page) {
-    if (asked.has(page)) return;
-    asked.add(page);
+    if (asked.has(page)) return asked.set(page, true);
+    asked.set(page, false);
     const mine = turn;
     try {
       const answer = await call("trial.list", {...ask(), skip: page * PAGE});
@@ -150,8 +150,10 @@ export function trialTable(sweep) {
       if (e.status === 200) total = 0;
       filter.found("", e);
     }
+    const late = asked.get(page);
     asked.delete(page);
     draw();
+    if (late) refresh();
   }
 
   function draw() {
@@ -163,7 +165,7 @@ export function trialTable(sweep) {
     const rows = [];
     for (let i = from; i < to; i++) {
       const page = Math.floor(i / PAGE), t = pages.get(page)?.[i % PAGE];
-      if (!pages.has(page)) load(page);
+      if (!pages.has(page) && !asked.has(page)) load(page);
       rows.push(h("div", {
         class: i === cursor ? "row at" : "row",
         role: "row",
