@@ -148,12 +148,14 @@ def test_population_ends_where_stop_says(user):
     assert max(ends) == 8 and ends.count(8) == 4 and all(end in (4, 8) for end in ends), ends
 
 
-def test_restored_run_has_results_and_runs_what_failed_again(user, tmp_path):
+@pytest.mark.parametrize("how, begins", [("resume_errored", 3), ("restart_errored", 1)])
+def test_restored_run_has_results_and_runs_what_failed_again(user, tmp_path, how, begins):
     def fn(config):
-        tune.report({"loss": config["x"]})
-        if config["x"] > 2 and not (tmp_path / "mended").exists():
-            raise ValueError("not yet")
-        tune.report({"loss": config["x"]})
+        first = tune.get_checkpoint().to_dict()["i"] + 1 if tune.get_checkpoint() else 1
+        for i in range(first, 5):
+            if config["x"] > 2 and i == 4 and not (tmp_path / "mended").exists():
+                raise ValueError("not yet")
+            tune.report({"loss": config["x"], "first": first}, checkpoint=tune.Checkpoint.from_dict({"i": i}) if i == 2 else None)
 
     first = tune.Tuner(fn, param_space={"x": tune.grid_search([1, 2, 3])}, run_config=tune.RunConfig("mine", verbose=0),
                        tune_config=tune.TuneConfig("loss", "min")).fit()
@@ -162,8 +164,11 @@ def test_restored_run_has_results_and_runs_what_failed_again(user, tmp_path):
     assert [(each.config, len(each.results), each.state) for each in read] == [
         (each.config, len(each.results), each.state) for each in first] and len(user.trials(1)) == 3
     (tmp_path / "mended").touch()
-    again = tune.Tuner.restore("mine", fn, resume_errored=True).fit()
-    assert sorted((each.config["x"], len(each.results)) for each in again) == [(1, 2), (2, 2), (3, 2)] and not again.errors
+    for _ in range(2):  # what has run again is not run a third time
+        again = tune.Tuner.restore("mine", fn, **{how: True}).fit()
+        assert sorted(each.config["x"] for each in again) == [1, 2, 3] and not again.errors
+        assert {each.config["x"]: each.metrics["first"] for each in again} == {1: 1, 2: 1, 3: begins}
+        assert all(each.metrics["training_iteration"] == 4 for each in again) and len(user.trials(1)) == 4
 
 
 def test_trial_of_nan_counts_if_asked_for(user):

@@ -109,6 +109,13 @@ def test_job_that_fails_is_a_failed_trial_and_others_go_on(user, tmp_path):
     assert states == {1: ("COMPLETED", None), 8: ("FAILED", "ZeroDivisionError: division by zero")}
 
 
+@pytest.mark.parametrize("rate, status", [(0.5, 0), (0.4, 1)])
+def test_more_failures_than_may_be_fail_the_program(user, tmp_path, rate, status):
+    ended, said = multirun(tmp_path, "    return 1 / (cfg.units - 1)\n", "units=1,8", "lr=0.1", "hydra.sweeper.method=grid",
+                           f"hydra.sweeper.max_failure_rate={rate}")
+    assert ended == status and ("1 of 2 jobs failed, and hydra.sweeper.max_failure_rate is 0.4" in said) == bool(status), said
+
+
 def test_nothing_to_search_says_what_to_write(tmp_path):
     status, said = multirun(tmp_path, LOSS, config="defaults:\n  - override hydra/sweeper: sweepd\nlr: 0.1\n")
     assert status == 1 and "give a key choice(), range() or interval()" in said, said

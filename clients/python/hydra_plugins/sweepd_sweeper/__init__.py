@@ -28,7 +28,7 @@ Read = Callable[[Any], Tuple[Any, str]]  # a value on the wire as Hydra has it, 
 @dataclass
 class SweepdSweeperConf:
     """`direction` and `metric` may be lists: then a job returns as many numbers. `spec` has more keys of a sweep's spec,
-    such as early_terminate. Those of Hydra's Optuna sweeper that have no effect here are taken, with a warning."""
+    such as early_terminate. sampler and storage, of Hydra's Optuna sweeper, are taken with a warning: they have no effect."""
 
     _target_: str = "hydra_plugins.sweepd_sweeper.SweepdSweeper"
     method: str = "bayes"
@@ -42,7 +42,7 @@ class SweepdSweeperConf:
     spec: Any = None
     sampler: Any = None
     storage: Any = None
-    max_failure_rate: Any = None
+    max_failure_rate: float = 1.0  # if more of the jobs fail, the program does
 
 
 ConfigStore.instance().store(group="hydra/sweeper", name="sweepd", node=SweepdSweeperConf, provider="sweepd")
@@ -53,7 +53,7 @@ class SweepdSweeper(Sweeper):
 
     def __init__(self, params: Any, spec: Any, **settings: Any) -> None:
         self.params, self.spec, self.settings = dict(params or {}), OmegaConf.to_container(OmegaConf.create(spec or {})), settings
-        without = [name for name in ("sampler", "storage", "max_failure_rate") if settings[name] is not None]
+        without = [name for name in ("sampler", "storage") if settings[name] is not None]
         if without:
             log.warning("hydra/sweeper=sweepd: %s: without effect; method, seed and spec say how it searches", ", ".join(without))
 
@@ -93,6 +93,9 @@ class SweepdSweeper(Sweeper):
             {"solutions": best} if len(names) > 1 else {"best_params": best[0]["params"], "best_value": best[0]["values"]})}),
             folder / "optimization_results.yaml")
         ended = Counter(trial["state"] for trial in result.trials)
+        if ended["FAILED"] > of["max_failure_rate"] * len(result.trials):
+            raise HydraException(f"{ended['FAILED']} of {len(result.trials)} jobs failed, and hydra.sweeper.max_failure_rate is "
+                                 f"{of['max_failure_rate']}: `sweep show {result.sweep}` says why")
         log.info("sweep %d: %s; %s", result.sweep, ", ".join(f"{n} {state}" for state, n in ended.items()), best[0])
         return result
 

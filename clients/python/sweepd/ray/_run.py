@@ -4,10 +4,11 @@ import glob
 import inspect
 import math
 import os
+import shutil
 import sys
 import time
 import warnings
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 
 from .._client import Client
 from .._driver import Driver, Running, checkpoint_path, checkpoints
@@ -54,16 +55,12 @@ class _Driver(Driver):
         self.kept: Tuple[int, Text, Text] = (0, None, None)  # how many checkpoints, by which metric, "min" or "max"
         self.unseen = set(stop) if isinstance(stop, Mapping) else set()  # names that no report has had
 
-    def search(self, metric: Any, mode: Any, restored: bool, errored: bool, only_read: bool) -> ExperimentAnalysis:
-        """Runs the trials. `errored`: those that have failed in an earlier run again, in new ones' places. `only_read`:
-        none."""
+    def search(self, metric: Any, mode: Any, restored: bool, errored: str, only_read: bool) -> ExperimentAnalysis:
+        """Runs the trials. `errored`: "resume" or "restart" those that have failed in an earlier run. `only_read`: none."""
         if self.reporter is not None and isinstance(metric, str):
             self.reporter.metric, self.reporter.mode = self.reporter.metric or metric, self.reporter.mode or mode
         if restored:
-            again = [row["trial"] for row in self.client.trials(self.sweep, state="FAILED")] if errored else []
-            for trial in again:
-                self.client.retry(self.sweep, trial)
-            self.recall(again)
+            self.recall(errored)
         if only_read:
             return ExperimentAnalysis(self.sweep, self.finish(), metric, mode, self.folder)
         if self.client.sweep(self.sweep)["state"] == "PAUSED":
@@ -83,6 +80,8 @@ class _Driver(Driver):
             getattr(callback, event)(iteration=self.told, trials=list(self.trials.values()), trial=it, **more)
 
     def start(self, trial: Handle) -> None:
+        if trial.attempt == 1 and not trial.parent:  # it may go on in the place of one that failed
+            trial.step = max([0, *checkpoints(self.folder, trial.number)])
         super().start(trial)
         it = self.trials[trial.number]
         it.results = [row for step, row in zip(it.steps, it.results) if step <= trial.step]  # the rest comes again
@@ -118,12 +117,21 @@ class _Driver(Driver):
         self.noted(trial, {"step": at, **metrics}, more)
         return "continue"
 
-    def recall(self, without: Sequence[int]) -> None:
-        """An earlier run's trials, as the daemon has kept them."""
-        for row in [each for each in self.client.trials(self.sweep) if each["trial"] not in without]:
-            it = self.known(row["trial"], row["params"])
+    def recall(self, errored: str) -> None:
+        """An earlier run's trials, as the daemon has kept them. `errored` ones go on as new trials, which get their
+        checkpoints; a trial whose folder is gone has such a one."""
+        for row in self.client.trials(self.sweep):
+            number, live = row["trial"], os.path.join(self.folder, str(row["trial"]))
+            if row["state"] == "FAILED" and not os.path.isdir(live):
+                continue
+            if row["state"] == "FAILED" and errored:
+                number, row["state"] = self.client.retry(self.sweep, number), "PENDING"
+                for step in checkpoints(self.folder, row["trial"]) if errored == "resume" else []:
+                    os.rename(checkpoint_path(self.folder, row["trial"], step), checkpoint_path(self.folder, number, step))
+                shutil.rmtree(live)
+            it = self.known(number, row["params"])
             it.state, it.cause = "PENDING" if row["state"] == "RUNNING" else row["state"], row["cause"]
-            reports, kept = self.client.reports(self.sweep, it.number), checkpoints(self.folder, it.number)
+            reports, kept = self.client.reports(self.sweep, row["trial"]), checkpoints(self.folder, it.number)
             it.steps = [report["step"] for report in reports]
             it.results = [{**report["metrics"], ITERATION: report["step"], "trial_id": it.trial_id, "config": it.config}
                           for report in reports]
@@ -292,7 +300,7 @@ def run(run_or_experiment: Callable[..., Any], *, name: Text = None, metric: Any
         raise_on_failed_trial: bool = True, max_concurrent_trials: Optional[int] = None,
         callbacks: Optional[List[Callback]] = None, storage_path: Text = None, local_dir: Text = None,
         resume: Any = False, _sweep: Optional[int] = None, _saved: bytes = b"",
-        _errored: bool = False, _only_read: bool = False, checkpoint_score_attr: Text = None, **more: Any) -> ExperimentAnalysis:
+        _errored: str = "", _only_read: bool = False, checkpoint_score_attr: Text = None, **more: Any) -> ExperimentAnalysis:
     """Runs num_samples trials of a function or a Trainable, each in a process of its own, and waits for them.
 
     `resume`: the newest run of this `name` goes on. `metric` and `mode` may be lists.

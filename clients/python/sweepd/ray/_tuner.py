@@ -114,8 +114,8 @@ class Tuner:
     @classmethod
     def restore(cls, path: str, trainable: Callable[..., Any], resume_unfinished: bool = True, resume_errored: bool = False,
                 restart_errored: bool = False, param_space: Optional[Mapping[str, Any]] = None, **_: Any) -> "Tuner":
-        """A run that was interrupted, by its folder or by its name; fit() goes on with it. With resume_errored or
-        restart_errored trials that have failed run again, from scratch."""
+        """A run that was interrupted, by its folder or by its name; fit() goes on with it. With resume_errored
+        trials that have failed go on from their last checkpoints, with restart_errored from scratch."""
         client = Client()
         sweep = find(client, os.fspath(path))
         if sweep is None:
@@ -127,7 +127,8 @@ class Tuner:
         except FileNotFoundError:
             raise ValueError(f"{path}: its run was no Tuner's: tune.run(..., resume=True) goes on with it") from None
         out._restored = {name: pickle.loads(value) for name, value in saved.items() if value is not None}
-        out._restored.update({"_sweep": sweep, "_errored": resume_errored or restart_errored, **({} if param_space is None else {"config": param_space})})
+        out._restored.update({"_sweep": sweep, "_errored": "resume" if resume_errored else "restart" if restart_errored else "",
+                              **({} if param_space is None else {"config": param_space})})
         lost = sorted(saved.keys() - out._restored.keys())
         if "config" in lost:
             raise ValueError("give Tuner.restore() the param_space, because that of the run could not be pickled")
