@@ -42,7 +42,8 @@ NOT_RUN = [
 ]
 # Blocks that are files, by their names in the reader's folder.
 FILES = [("docs/coming-from.md", "import argparse", "train.py"),
-         ("docs/coming-from.md", "program: train.py", "sweep.yaml")]
+         ("docs/coming-from.md", "program: train.py", "sweep.yaml"),
+         ("README.md", "import argparse", "train.py"), ("README.md", "program: train.py", "sweep.yaml")]
 # Python that is a trial's program: its page, and a part of it.
 PROGRAMS = [("README.md", "sweepd.params("), ("clients/python/README.md", "sweepd.params(")]
 # Blocks of `text`, counted, so that no code hides among them.
