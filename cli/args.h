@@ -49,6 +49,8 @@ typedef uint64_t sw_opts;
 #define SW_OPT_FILTER          ((sw_opts)1 << 35)
 #define SW_OPT_SORT            ((sw_opts)1 << 36)
 #define SW_OPT_WRITE           ((sw_opts)1 << 37)
+#define SW_OPT_LOG             ((sw_opts)1 << 38)
+#define SW_OPT_BY              ((sw_opts)1 << 39)
 #define SW_OPT_EDIT                                                                                \
 	(SW_OPT_RUN_CAP | SW_OPT_MAX_CONCURRENT | SW_OPT_WEIGHT | SW_OPT_TIME_BUDGET |             \
 	 SW_OPT_GPU_HOURS | SW_OPT_LEASE | SW_OPT_TARGET | SW_OPT_RANGE)
@@ -77,7 +79,7 @@ struct sw_args {
 	const char *word[SW_ARGS_MAX];
 	size_t n_words;
 	const char *socket, *host, *state, *scope, *early_terminate, *out, *format, *to, *cancel,
-		*filter, *sort;
+		*filter, *sort, *by;
 	uint64_t n, run_cap, workers, epochs, port;
 	const char *max_concurrent, *weight, *time_budget, *gpu_hours, *lease,
 		*target;                /* as written */

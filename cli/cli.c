@@ -296,59 +296,87 @@ void sw_cli_json(struct sw_cli *c, const cJSON *result)
 	sw_buf_fini(&text);
 }
 
-int sw_cli_ref(struct sw_cli *c, const char *word, uint64_t *sweep, uint64_t *trial)
+/* Asks who has the name that the word begins with, or is a number: *r has nothing then. */
+static int find_name(struct sw_cli *c, const char *word, uint64_t *sweep, uint64_t *trial,
+		     char name[512], struct sw_reply *r)
 {
-	struct sw_reply r = SW_REPLY_INIT;
-	char name[512];
 	struct sw_buf b;
 	struct sw_jw w;
 	size_t n;
 
-	if (sw_args_ref(word, sweep, trial, &n) != SW_OK || n >= sizeof name)
+	if (sw_args_ref(word, sweep, trial, &n) != SW_OK || n >= 512)
 		return sw_cli_usage(c, "expected a sweep such as 1, or its name, not '%s'", word);
 	if (n == 0)
 		return SW_EXIT_DONE;
-	(void)snprintf(name, sizeof name, "%.*s", (int)n, word);
+	(void)snprintf(name, 512, "%.*s", (int)n, word);
 	sw_buf_init(&b, 4096);
 	sw_jw_init_obj(&w, &b);
 	sw_jw_kstr(&w, "name", name);
 	sw_jw_obj_end(&w);
-	int status = b.failed == SW_OK ? sw_cli_fetch(c, "sweep.find", b.data, &r)
-				       : sw_cli_usage(c, "'%s' is no name", name);
-	*sweep = sw_json_uint(r.result, "sweep");
+	const int status = b.failed == SW_OK ? sw_cli_fetch(c, "sweep.find", b.data, r)
+					     : sw_cli_usage(c, "'%s' is no name", name);
+	*sweep = sw_json_uint(r->result, "sweep");
+	sw_buf_fini(&b);
+	return status;
+}
+
+int sw_cli_ref(struct sw_cli *c, const char *word, uint64_t *sweep, uint64_t *trial)
+{
+	struct sw_reply r = SW_REPLY_INIT;
+	char name[512] = "";
+	int status = find_name(c, word, sweep, trial, name, &r);
 	const unsigned long long same = sw_json_uint(r.result, "same");
-	if (same > 1) {
+
+	if (same > 1 && !(c->args.given & SW_OPT_BY)) {
 		sw_cli_say(c, "%s is sweep %llu, the newest of %llu of that name%s", name,
 			   (unsigned long long)*sweep, same, c->sure ? ": give its number" : "");
 		if (c->sure)
 			status = SW_EXIT_USAGE;
 	}
 	sw_client_reply_fini(&r);
-	sw_buf_fini(&b);
 	return status;
+}
+
+/* Unless it is there. False: there is no room. */
+static bool add_sweep(uint64_t sweeps[SW_ARGS_MAX], size_t *n, uint64_t sweep)
+{
+	for (size_t i = 0; i < *n; i++)
+		if (sweeps[i] == sweep)
+			return true;
+	if (*n == SW_ARGS_MAX)
+		return false;
+	sweeps[(*n)++] = sweep;
+	return true;
 }
 
 int sw_cli_sweeps(struct sw_cli *c, uint64_t sweeps[SW_ARGS_MAX], size_t *n)
 {
-	uint64_t trial = 0;
+	const bool by_name = (c->args.given & SW_OPT_BY) != 0;
+	int status = SW_EXIT_DONE;
 
-	sweeps[0] = c->sweep;
-	*n = 1;
-	for (size_t i = 1; i < c->args.n_words; i++) {
-		const int status = sw_cli_ref(c, c->args.word[i], &sweeps[*n], &trial);
-		size_t first = 0;
+	*n = 0;
+	for (size_t i = 0; i < c->args.n_words && status == SW_EXIT_DONE; i++) {
+		struct sw_reply r = SW_REPLY_INIT;
+		uint64_t sweep = c->sweep, trial = 0;
+		const cJSON *all;
+		char name[512];
+		bool room = true;
 
-		if (status != SW_EXIT_DONE)
-			return status;
-		if (trial != 0)
-			return sw_cli_usage(c, "%s: expected a sweep such as 1, not '%s'",
-					    c->args.verb, c->args.word[i]);
-		/* The one just read stands at *n, so the search ends there at the latest. */
-		while (sweeps[first] != sweeps[*n])
-			first++;
-		*n += first == *n; /* `rm 2 2` means one */
+		if (by_name)
+			status = find_name(c, c->args.word[i], &sweep, &trial, name, &r);
+		else if (i > 0)
+			status = sw_cli_ref(c, c->args.word[i], &sweep, &trial);
+		cJSON_ArrayForEach (all, sw_json_get(r.result, "sweeps"))
+			room = room && add_sweep(sweeps, n, (uint64_t)all->valuedouble);
+		if (status == SW_EXIT_DONE && trial != 0)
+			status = sw_cli_usage(c, "%s: expected a sweep such as 1, not '%s'",
+					      c->args.verb, c->args.word[i]);
+		else if (status == SW_EXIT_DONE && !(room && add_sweep(sweeps, n, sweep)))
+			status = sw_cli_usage(c, "%s: more than %d sweeps", c->args.verb,
+					      SW_ARGS_MAX);
+		sw_client_reply_fini(&r);
 	}
-	return SW_EXIT_DONE;
+	return status;
 }
 
 void sw_cli_state(const struct sw_cli *c, struct sw_jw *w)

@@ -76,7 +76,8 @@ int sw_cli_answer(struct sw_cli *c, const char *method, struct sw_buf *params,
 /* The sweep (and trial; 0: none) of a word such as 1, 1/7, digits or digits/7. A name is the newest
  * sweep's that has it; if several have it, a line on stderr says which it is. An exit status. */
 int sw_cli_ref(struct sw_cli *c, const char *word, uint64_t *sweep, uint64_t *trial);
-/* c->sweep and those of the further words, each once: *n of them. An exit status. */
+/* c->sweep and those of the further words, each once: *n of them; with --by a name means all that
+ * have it. An exit status. */
 int sw_cli_sweeps(struct sw_cli *c, uint64_t sweeps[SW_ARGS_MAX], size_t *n);
 /* --state as the member "state", in the daemon's capitals, and --filter; nothing without them. */
 void sw_cli_state(const struct sw_cli *c, struct sw_jw *w);

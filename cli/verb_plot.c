@@ -2,16 +2,18 @@
 #include "base/term.h"
 #include "cli/out_file.h"
 #include "cli/sweep_grid.h"
+#include "cli/table.h"
 #include "cli/verb.h"
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define COLUMNS_LEAST 40 /* of sweep.plot */
 #define NOT_SHOWN     (SW_OPT_OUT | SW_OPT_CSV | SW_OPT_JSON)
 
-static int call_plot(struct sw_cli *c, const char *plot, const uint64_t *with, size_t n,
-		     struct sw_reply *r)
+static int call_plot(struct sw_cli *c, const char *plot, const char *format, const uint64_t *with,
+		     size_t n, struct sw_reply *r)
 {
 	struct sw_buf b;
 	struct sw_jw w;
@@ -31,13 +33,13 @@ static int call_plot(struct sw_cli *c, const char *plot, const uint64_t *with, s
 		sw_jw_arr_end(&w);
 	}
 	sw_cli_state(c, &w);
+	if (c->args.given & SW_OPT_BY)
+		sw_jw_kstr(&w, "by", "name");
+	if (c->args.given & SW_OPT_LOG)
+		sw_jw_kbool(&w, "log", true);
 	if (c->args.given & SW_OPT_N)
 		sw_jw_kint(&w, "n", (int64_t)c->args.n);
-	if (!(c->args.given & SW_OPT_JSON))
-		sw_jw_kstr(&w, "format",
-			   c->args.given & SW_OPT_OUT   ? "svg"
-			   : c->args.given & SW_OPT_CSV ? "csv"
-							: "text");
+	sw_jw_kstr(&w, "format", format);
 	if (c->look.width > 0)
 		sw_jw_kint(&w, "columns",
 			   c->look.width < COLUMNS_LEAST ? COLUMNS_LEAST
@@ -78,7 +80,11 @@ static int show(struct sw_cli *c, const char *plot, const uint64_t *with, size_t
 			   COLUMNS_LEAST, c->look.width);
 		return SW_EXIT_REFUSED;
 	}
-	int status = call_plot(c, plot, with, n, &r);
+	const char *format = c->args.given & SW_OPT_JSON  ? "marks"
+			     : c->args.given & SW_OPT_OUT ? "svg"
+			     : c->args.given & SW_OPT_CSV ? "csv"
+							  : "text";
+	int status = call_plot(c, plot, format, with, n, &r);
 	const char *text = sw_json_text(r.result, "text", "");
 
 	if (status == SW_EXIT_DONE && (c->args.given & SW_OPT_OUT))
@@ -131,7 +137,6 @@ int sw_verb_importance(struct sw_cli *c)
 
 static int print_sweeps(struct sw_cli *c, const uint64_t *sweeps, size_t n)
 {
-	const uint64_t own = c->sweep;
 	struct sw_grid g;
 	int status = SW_EXIT_DONE;
 
@@ -144,8 +149,7 @@ static int print_sweeps(struct sw_cli *c, const uint64_t *sweeps, size_t n)
 			sw_sweep_grid_add(&g, r.result);
 		sw_client_reply_fini(&r);
 	}
-	/* The plot that follows is of the first sweep, with the others beside it. */
-	c->sweep = own;
+	c->sweep = sweeps[0];
 	if (status == SW_EXIT_DONE) {
 		sw_sweep_grid_print(c, &g);
 		(void)sw_buf_adds(&c->out, "\n");
@@ -154,15 +158,62 @@ static int print_sweeps(struct sw_cli *c, const uint64_t *sweeps, size_t n)
 	return status;
 }
 
+static const cJSON *last_of(const cJSON *series, const char *column)
+{
+	const cJSON *all = sw_json_get(series, column);
+
+	return all != NULL && all->child != NULL ? all->child->prev : NULL;
+}
+
+/* By name: the last marks of what is drawn of each (plot/by_name.c), a band and the line in it. */
+static int print_names(struct sw_cli *c, const uint64_t *with, size_t n)
+{
+	static const struct sw_grid_head heads[] = {
+		{"name", false, 0}, {"median", true, 0}, {"lowest", true, 0}, {"highest", true, 0}};
+	struct sw_reply r = SW_REPLY_INIT;
+	const int status = call_plot(c, "history", "marks", with, n, &r);
+	const cJSON *panel = sw_json_get(r.result, "panels"), *band, *line;
+	struct sw_grid g;
+
+	sw_grid_heads(&g, c->look.utf8, heads, sizeof heads / sizeof heads[0]);
+	band = sw_json_get(panel != NULL ? panel->child : NULL, "series");
+	for (band = band != NULL ? band->child : NULL; band != NULL; band = line->next) {
+		static const char *const keys[] = {"y", "y2"};
+		line = band->next;
+		if (line == NULL)
+			break;
+		sw_grid_row(&g);
+		sw_grid_add_member(&g, line, "name");
+		sw_grid_add_value(&g, last_of(line, "y"), SW_TINT_BOLD);
+		for (size_t i = 0; i < 2; i++)
+			sw_grid_add_value(&g, last_of(band, keys[i]), SW_TINT_NONE);
+	}
+	if (status == SW_EXIT_DONE) {
+		sw_table_print(&c->out, &g, &c->look);
+		(void)sw_buf_adds(&c->out, "\n");
+	}
+	sw_grid_fini(&g);
+	sw_client_reply_fini(&r);
+	return status;
+}
+
 int sw_verb_compare(struct sw_cli *c)
 {
-	uint64_t sweeps[SW_ARGS_MAX];
-	size_t n;
+	const bool by_name = (c->args.given & SW_OPT_BY) != 0;
+	uint64_t sweeps[SW_ARGS_MAX] = {0};
+	size_t n = 0;
 	int status = check_out(c);
 
+	if (status == SW_EXIT_DONE && by_name && strcmp(c->args.by, "name") != 0)
+		status = sw_cli_usage(c, "compare: --by name, not '%s'", c->args.by);
 	if (status == SW_EXIT_DONE)
 		status = sw_cli_sweeps(c, sweeps, &n);
+	if (status == SW_EXIT_DONE && n < 2)
+		status = sw_cli_usage(c, "compare: there is one sweep, %llu",
+				      (unsigned long long)sweeps[0]);
+	/* The plot is of the first, with the others beside it. */
+	c->sweep = sweeps[0];
 	if (status == SW_EXIT_DONE && !(c->args.given & NOT_SHOWN))
-		status = print_sweeps(c, sweeps, n);
+		status = by_name ? print_names(c, sweeps + 1, n - 1) : print_sweeps(c, sweeps, n);
 	return status == SW_EXIT_DONE ? show(c, "history", sweeps + 1, n - 1) : status;
 }

@@ -51,7 +51,9 @@ static uint32_t sign_of(struct sw_pen *pen, int role)
 
 	if (role < SW_PLOT_FIRST)
 		return signs[sheet_of(pen)->utf8][role];
-	return (uint32_t)('1' + (role - SW_PLOT_FIRST) % SW_PLOT_DISTINCT);
+	/* 1 to 9, a to z: there are more of these than looks. */
+	const int k = (role - SW_PLOT_FIRST) % 35;
+	return (uint32_t)(k < 9 ? '1' + k : 'a' + k - 9);
 }
 
 /* In a crowd a trial is two dots and a pruned one is one; what must be seen is a sign, as are all
@@ -65,6 +67,8 @@ static bool is_sign(struct sw_pen *pen, int role)
 /* Which dots of a bar are drawn: colour is not all. */
 static bool is_filled(int role, int x, int y)
 {
+	if (role >= SW_PLOT_FIRST) /* a band behind lines */
+		return x % 2 == 0 && (x / 2 + y) % 4 == 0;
 	switch (role) {
 	case SW_PLOT_PRUNED:
 		return (x + y) % 2 == 0;
@@ -108,8 +112,17 @@ static void put(struct sw_pen *pen, const struct sw_area *a, int x, int y, uint3
 static void braille_dot(struct sw_pen *pen, const struct sw_area *a, const struct sw_plot_series *s,
 			const struct sw_plot_mark *m)
 {
-	const int x = x_dot(a, m->x), y = y_dot(a, m->y), look = look_of(s, m);
+	static const uint32_t signs[2][5] = {{0, '^', 'v', '<', '>'},
+					     {0, 0x25b4, 0x25be, 0x25c2, 0x25b8}};
+	double place[2] = {sw_area_x(a, m->x), sw_area_y(a, m->y)};
+	const enum sw_beyond beyond = sw_area_bring(a, &place[0], &place[1]);
+	const int x = (int)floor(2 * place[0] + .5), y = (int)floor(4 * place[1] + .5);
+	const int look = look_of(s, m);
 
+	if (beyond != SW_INSIDE) {
+		put(pen, a, x, y, signs[sheet_of(pen)->utf8][beyond], look);
+		return;
+	}
 	put(pen, a, x, y, is_sign(pen, s->role) ? sign_of(pen, s->role) : 0, look);
 	if (!is_sign(pen, s->role) && s->role != SW_PLOT_PRUNED)
 		/* The second dot stays in the same character, where it does not colour a
@@ -180,7 +193,8 @@ static void braille_box(struct sw_pen *pen, const struct sw_area *a, const struc
 {
 	const int left = (int)lround(2 * box[0]), right = (int)lround(2 * (box[0] + box[2])),
 		  top = (int)lround(4 * box[1]), bottom = (int)lround(4 * (box[1] + box[3]));
-	const uint32_t rune = sheet_of(pen)->utf8 ? 0 : sign_of(pen, s->role);
+	const bool dots = sheet_of(pen)->utf8 || s->role >= SW_PLOT_FIRST;
+	const uint32_t rune = dots ? 0 : sign_of(pen, s->role);
 
 	if (s->shape == SW_PLOT_CELLS) {
 		draw_cell(pen, a, s, m, box);

@@ -79,6 +79,11 @@ void sw_plot_best_dot(struct sw_plot *p, const struct sw_plot_data *d, const siz
 #define SW_PLOT_SWEEP_NAME 160
 void sw_plot_sweep_name(const struct sw_plot_data *d, char out[SW_PLOT_SWEEP_NAME]);
 
+/* Whether trial i is better than *best, which it then is; NaN: nothing was yet. */
+bool sw_plot_improves(const struct sw_plot_data *d, size_t i, double *best);
+/* The best so far of the n sweeps by name: the median of those of one name, and their range. */
+void sw_plot_by_name(struct sw_plot *p, const struct sw_plot_data *d, size_t n);
+
 /* --- which parameters --- */
 
 /* Those named, or else those varied, in their order; `most` of them, which then are those that
@@ -131,15 +136,21 @@ void sw_plot_param_names(struct sw_plot *p, enum sw_plot_side side,
 
 /* Of the last panel; NULL: p has failed. */
 struct sw_plot_axis *sw_plot_last_axis(struct sw_plot *p, enum sw_plot_side side);
-/* sw_plot_fit() where x is a value, too: what is far out does not stretch it either. */
-void sw_plot_fit_both(struct sw_plot *p);
 /* Sorts a few numbers. */
 void sw_plot_sort(double *v, size_t n);
-/* The ends of those of v[n], rising and n > 0, that are not far out (plot.h, sw_plot_fit). Returns
- * how many are. */
-size_t sw_plot_reach(const double *v, size_t n, double *low, double *high);
-/* The last panel's axis, no CATEGORY, shows low to high with some room: logarithms where it is
- * LOG. */
+/* The last panel's axis is a metric's; log: on a LOG scale. */
+void sw_plot_metric(struct sw_plot *p, enum sw_plot_side side, bool maximize, bool log);
+/* The ends of those of v[n] that the axis shows (plot.h, sw_plot_fit), logarithms where it is LOG;
+ * 0 and 1 of none. Of `nouns` that lie outside it makes a note, NULL: of none. Orders v. */
+void sw_plot_reach(struct sw_plot *p, const struct sw_plot_axis *a, const char *nouns, double *v,
+		   size_t n, double *low, double *high);
+/* A note if some of n `nouns` are not above 0 on a LOG axis. */
+void sw_plot_say_lost(struct sw_plot *p, const struct sw_plot_axis *a, size_t lost, size_t n,
+		      const char *nouns);
+/* The last panel's axis, no CATEGORY, shows these with some room. */
+void sw_plot_scale_to(struct sw_plot *p, enum sw_plot_side side, const char *nouns, double *v,
+		      size_t n);
+/* It shows low to high with some room: logarithms where it is LOG. */
 void sw_plot_room(struct sw_plot *p, enum sw_plot_side side, double low, double high);
 
 #endif

@@ -130,6 +130,39 @@ static void say_what_is_cut(struct sw_plot *p, const struct curve *c, size_t n, 
 			     thinned, most);
 }
 
+/* By the worst value of each curve: where all fall from 2.3 to .1 that is their shape, and nothing
+ * that is far out. */
+static void scale(struct sw_plot *p, const struct sw_plot_data *d, const struct curve *c, size_t n)
+{
+	const struct sw_plot_axis *y = sw_plot_last_axis(p, SW_PLOT_Y);
+	double v[SW_PLOT_CURVES + 1], best = NAN, worst[SW_PLOT_CURVES];
+	size_t all = 0, lost = 0, outside = 0;
+
+	if (y == NULL)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		worst[i] = NAN;
+		all += c[i].n;
+		for (const struct sw_plot_report *r = c[i].r; r < c[i].r + c[i].n; r++) {
+			lost += isfinite(r->value) && !sw_plot_has_place(y->scale, r->value);
+			if (!sw_plot_has_place(y->scale, r->value))
+				continue;
+			if (sw_plot_better(d, r->value, best))
+				best = r->value;
+			if (isnan(worst[i]) || sw_plot_better(d, worst[i], r->value))
+				worst[i] = r->value;
+		}
+		v[i] = worst[i];
+	}
+	v[n] = best;
+	sw_plot_scale_to(p, SW_PLOT_Y, NULL, v, n + 1);
+	for (size_t i = 0; i < n; i++)
+		outside += worst[i] < y->min || worst[i] > y->max;
+	sw_plot_say_lost(p, y, lost, all, "reports");
+	if (outside > 0)
+		sw_plot_note(p, "%zu of %zu curves leave the scale of %s.", outside, n, y->label);
+}
+
 SW_PLOT_BUILDER(curves)
 {
 	size_t chosen[SW_PLOT_CURVES];
@@ -145,6 +178,7 @@ SW_PLOT_BUILDER(curves)
 	const struct sw_plot_look best = {.role = SW_PLOT_BEST, .name = text};
 
 	sw_plot_panel(p, "step", SW_PLOT_LINEAR, d->metric, SW_PLOT_LINEAR);
+	sw_plot_metric(p, SW_PLOT_Y, d->maximize, d->log);
 	for (size_t i = 0; i < n_curves; i++) {
 		c[i].trial = &d->trials[chosen[i]];
 		const size_t first = first_report(d, c[i].trial->trial);
@@ -164,5 +198,6 @@ SW_PLOT_BUILDER(curves)
 		sw_plot_text(p, c[0].r[c[0].n - 1].step, c[0].r[c[0].n - 1].value, text);
 	}
 	say_what_is_cut(p, c, n_curves, most);
+	scale(p, d, c, n_curves);
 	sw_plot_fit(p);
 }

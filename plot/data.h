@@ -76,6 +76,9 @@ struct sw_plot_data {
 	const char *const *slots;
 	size_t n_slots;
 	double now_ms;
+	/* As was asked for, in the first sweep's alone. */
+	bool log;     /* the metric's axis is LOG */
+	bool by_name; /* sweeps of one name are one thing: seeds */
 };
 
 /* a before b, in the metric's sense. NaN is behind all. */

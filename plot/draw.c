@@ -56,10 +56,9 @@ static void draw_series(struct sw_pen *pen, const struct sw_area *a, const struc
 		draw_lines(pen, a, s);
 	for (size_t i = s->mark; i < s->mark + s->n; i++) {
 		const struct sw_plot_mark *m = &a->p->marks[i];
-		const double x = sw_area_x(a, m->x), y = sw_area_y(a, m->y);
-		if (s->shape == SW_PLOT_DOTS && is_inside(a, x, y))
+		if (s->shape == SW_PLOT_DOTS && has_place(a, m))
 			pen->dot(pen, a, s, m);
-		else if (s->shape == SW_PLOT_RULES && is_inside(a, x, 0))
+		else if (s->shape == SW_PLOT_RULES && is_inside(a, sw_area_x(a, m->x), 0))
 			pen->rule(pen, a, s, m);
 		else if ((s->shape == SW_PLOT_BARS || s->shape == SW_PLOT_CELLS) &&
 			 clip_box(a, m, box))

@@ -9,6 +9,7 @@
 #define SW_PLOT_DRAW_H
 
 #include "plot/ticks.h"
+#include <math.h>
 
 /* The part of a page inside a panel's axes. What a pen is told of marks is relative to it. */
 struct sw_area {
@@ -53,6 +54,7 @@ struct sw_pen {
 	/* An area, or a series of it, begins; its pointer NULL: it ends. May be NULL. */
 	void (*area)(struct sw_pen *pen, const struct sw_area *a);
 	void (*series)(struct sw_pen *pen, const struct sw_area *a, const struct sw_plot_series *s);
+	/* One outside the area, too, which has its sign at the border. */
 	void (*dot)(struct sw_pen *pen, const struct sw_area *a, const struct sw_plot_series *s,
 		    const struct sw_plot_mark *m);
 	/* n marks, 1 and more, that all have a place. */
@@ -74,6 +76,24 @@ static inline double sw_area_x(const struct sw_area *a, double v)
 static inline double sw_area_y(const struct sw_area *a, double v)
 {
 	return (1 - sw_plot_place(&a->panel->y, v)) * (a->height - a->dot_height);
+}
+
+/* What a dot outside the area is at its border: where it would be. */
+enum sw_beyond { SW_INSIDE, SW_ABOVE, SW_BELOW, SW_LEFT_OF, SW_RIGHT_OF };
+
+/* Brings a dot's place into the area; which side it lies beyond. */
+static inline enum sw_beyond sw_area_bring(const struct sw_area *a, double *x, double *y)
+{
+	const double right = a->width - a->dot_width, bottom = a->height - a->dot_height;
+	const enum sw_beyond beyond = *y < 0        ? SW_ABOVE
+				      : *y > bottom ? SW_BELOW
+				      : *x < 0      ? SW_LEFT_OF
+				      : *x > right  ? SW_RIGHT_OF
+						    : SW_INSIDE;
+
+	*x = fmin(fmax(*x, 0), right);
+	*y = fmin(fmax(*y, 0), bottom);
+	return beyond;
 }
 
 /* Draws all of p, which has not failed; sets pen->rows. Returns the height of the page. */

@@ -37,25 +37,29 @@ static void say_how_sure(struct sw_plot *p, const struct sw_plot_data *d)
 			     all, 100 * (double)one / (double)all, 100 * (double)two / (double)all);
 }
 
-/* Both axes show the same values, so that the diagonal is one. */
+/* Both axes show the same values, so that the diagonal is one: those that came, as a model may
+ * expect what cannot come, a loss below 0. */
 static void scale(struct sw_plot *p, const struct sw_plot_data *d, const size_t *pick, size_t n)
 {
-	double v[2 * TRIALS_MAX], low, high;
+	double v[TRIALS_MAX];
+	size_t outside = 0;
 
-	for (size_t k = 0; k < n; k++) {
-		v[2 * k] = d->trials[pick[k]].mean;
-		v[2 * k + 1] = d->trials[pick[k]].value;
-	}
-	sw_plot_sort(v, 2 * n);
-	const size_t outside = sw_plot_reach(v, 2 * n, &low, &high);
-	/* Set before the fit, which would find a range for each axis. */
-	sw_plot_room(p, SW_PLOT_X, low, high);
-	sw_plot_room(p, SW_PLOT_Y, low, high);
+	for (size_t k = 0; k < n; k++)
+		v[k] = d->trials[pick[k]].value;
+	sw_plot_scale_to(p, SW_PLOT_Y, "trials", v, n);
+	const struct sw_plot_axis *y = sw_plot_last_axis(p, SW_PLOT_Y);
+	if (y == NULL)
+		return;
+	sw_plot_range(p, SW_PLOT_X, y->min, y->max);
+	for (size_t k = 0; k < n; k++)
+		outside +=
+			!(d->trials[pick[k]].mean >= y->min && d->trials[pick[k]].mean <= y->max);
 	if (outside > 0)
-		sw_plot_note(p, "%zu of %zu values lie outside the scale.", outside, 2 * n);
+		sw_plot_note(p, "%zu of %zu trials were expected outside the scale, at its border.",
+			     outside, n);
 	sw_plot_series(p, "as expected", SW_PLOT_LINE, SW_PLOT_REFERENCE);
-	sw_plot_at(p, low, low, NAN, 0);
-	sw_plot_at(p, high, high, NAN, 0);
+	sw_plot_at(p, y->min, y->min, NAN, 0);
+	sw_plot_at(p, y->max, y->max, NAN, 0);
 }
 
 SW_PLOT_BUILDER(expected)
@@ -63,6 +67,8 @@ SW_PLOT_BUILDER(expected)
 	size_t pick[TRIALS_MAX];
 
 	sw_plot_panel(p, "expected", SW_PLOT_LINEAR, d->metric, SW_PLOT_LINEAR);
+	sw_plot_metric(p, SW_PLOT_X, d->maximize, d->log);
+	sw_plot_metric(p, SW_PLOT_Y, d->maximize, d->log);
 	const size_t n_pick = sw_plot_take(p, d, dot, NULL, TRIALS_MAX, "trials",
 					   "both an expectation and a value", pick);
 	if (n_pick > 0)

@@ -15,8 +15,12 @@ enum {
 	SW_PLOT_NEEDS_EXPECTED = 4,    /* mean and sd */
 	SW_PLOT_NEEDS_METRICS = 8,     /* each trial's metrics and front */
 	SW_PLOT_NEEDS_ONE_METRIC = 16, /* makes no sense without a metric to compare by */
-	SW_PLOT_NEEDS_PARAMS = 32      /* else `params` of the data and of trials is absent */
+	SW_PLOT_NEEDS_PARAMS = 32,     /* else `params` of the data and of trials is absent */
+	SW_PLOT_TAKES_LOG = 64,        /* has an axis of a metric */
+	SW_PLOT_TAKES_NAMES = 128      /* knows by_name */
 };
+
+#define SW_PLOT_SWEEPS 64 /* in one plot, where it takes several */
 
 struct sw_plot_kind {
 	const char *name;

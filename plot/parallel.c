@@ -14,12 +14,13 @@ struct axes {
 	struct sw_plot_span span[SW_PLOT_PANELS + 1]; /* the last is the value's */
 };
 
-/* Its place on axis k. A value that is far out lies at the end. */
+/* Its place on axis k. A value outside the scale lies at the end, one that has no logarithm at the
+ * lower. */
 static double place(const struct axes *a, const struct sw_plot_trial *t, size_t k)
 {
 	if (k < a->n)
 		return sw_plot_unit(&a->span[k], t->params[a->span[k].param]);
-	return fmax(0, fmin(1, sw_plot_unit(&a->span[k], t->value)));
+	return fmin(1, fmax(0, sw_plot_unit(&a->span[k], t->value)));
 }
 
 /* Those of `ranked` that are drawn, the best last, so that it lies on top. A NaN ends each line. */
@@ -79,22 +80,21 @@ static void draw_axes(struct sw_plot *p, const struct sw_plot_data *d, const str
 	}
 }
 
-/* The value's range, without what is far out. */
+/* The value's range, as on an axis of a metric. */
 static void find_value_span(struct sw_plot *p, const struct sw_plot_data *d, struct axes *a,
 			    const struct sw_plot_rank *ranked, size_t n)
 {
 	struct sw_plot_span *s = &a->span[a->n];
 	double *const v = sw_plot_scratch(p, n, sizeof *v);
 
-	*s = (struct sw_plot_span){.scale = SW_PLOT_LINEAR, .low = 0, .high = 1};
-	if (v == NULL)
-		return;
-	for (size_t k = 0; k < n; k++)
-		v[k] = ranked[d->maximize ? n - 1 - k : k].value;
-	const size_t outside = n > 0 ? sw_plot_reach(v, n, &s->low, &s->high) : 0;
-	if (outside > 0)
-		sw_plot_note(p, "%zu of %zu trials lie outside the scale of %s: at its end.",
-			     outside, n, d->metric);
+	const struct sw_plot_axis axis = {.label = (char *)d->metric, /* which is only read */
+					  .scale = d->log ? SW_PLOT_LOG : SW_PLOT_LINEAR,
+					  .better = d->maximize ? 1 : -1};
+	*s = (struct sw_plot_span){.scale = axis.scale};
+	for (size_t k = 0; v != NULL && k < n; k++)
+		v[k] = ranked[k].value;
+	if (v != NULL)
+		sw_plot_reach(p, &axis, "trials", v, n, &s->low, &s->high);
 	free(v);
 }
 

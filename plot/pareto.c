@@ -69,6 +69,8 @@ static void draw_pair(struct sw_plot *p, const struct sw_plot_data *d, size_t x,
 	size_t pick[SW_PLOT_MARKS / 2], all;
 
 	sw_plot_panel(p, d->metric_names[x], SW_PLOT_LINEAR, d->metric_names[y], SW_PLOT_LINEAR);
+	sw_plot_metric(p, SW_PLOT_X, d->metric_maximize[x], d->log);
+	sw_plot_metric(p, SW_PLOT_Y, d->metric_maximize[y], d->log);
 	/* Half for those that others beat, a quarter for the front, and as much again for its
 	 * line. */
 	size_t n = sw_plot_pick(d, belongs, &pair, 0, room / 2, pick, &all);
@@ -80,7 +82,7 @@ static void draw_pair(struct sw_plot *p, const struct sw_plot_data *d, size_t x,
 	draw_front(p, d, pick, n, &pair, d->n_metrics == 2);
 	if (n < all && x == 0 && y == 1)
 		sw_plot_note(p, "Of %zu trials of the front %zu are drawn.", all, n);
-	sw_plot_fit_both(p);
+	sw_plot_fit(p);
 }
 
 SW_PLOT_BUILDER(pareto)

@@ -33,6 +33,7 @@ enum sw_plot_side { SW_PLOT_X, SW_PLOT_Y, SW_PLOT_INSIDE };
 struct sw_plot_axis {
 	char *label; /* with its unit, where it has one: "hours" */
 	enum sw_plot_scale scale;
+	int better;      /* of a metric: the good end, -1 the low one, 1 the high one; else 0 */
 	double min, max; /* what is shown, min < max; CATEGORY: -.5 and n_names - .5 */
 	size_t n_names;
 	char **names;
@@ -118,11 +119,12 @@ void sw_plot_text(struct sw_plot *p, double x, double y, const char *text);
 void sw_plot_note(struct sw_plot *p, const char *fmt, ...) SW_PRINTF(2, 3);
 
 /*
- * Gives the last panel's axes their ranges, by its marks, with a twentieth of room. A LOG axis
- * leaves out what is not above 0. Of y what is far out (Tukey, Exploratory Data Analysis, 1977:
- * more than three times the middle half's width outside it) does not stretch the scale where that
- * would leave a tenth of it to the others: a note says how many marks lie beyond. An axis that has
- * a range keeps it.
+ * Gives the last panel's axes their ranges, by its marks, with a twentieth of room, which does not
+ * pass 0. A LOG axis has no place for what is not above 0. An axis of a metric begins at the best
+ * value and ends where the better half of the values still has a fifth of it: bad trials, up to
+ * half of all, do not press the good ones into a line, and the best is always there. Dots that lie
+ * outside are drawn at the border; a note says how many marks do. An axis that has a range keeps
+ * it.
  */
 void sw_plot_fit(struct sw_plot *p);
 

@@ -28,8 +28,7 @@ SW_PLOT_BUILDER(slice)
 	const size_t panels = sw_plot_shown(p, d, named, n_named,
 					    n_named > 0 ? SW_PLOT_PANELS : PANELS_MAX, shown);
 	const size_t room = panels > 0 ? SW_PLOT_MARKS / panels - 1 : TRIALS_MAX;
-	double v[TRIALS_MAX], low = 0, high = 1;
-	size_t outside = 0;
+	double v[TRIALS_MAX];
 
 	/* One choice for all panels, so that a trial can be followed from one to the next. */
 	const size_t trials = sw_plot_take(p, d, has_value, NULL,
@@ -37,18 +36,16 @@ SW_PLOT_BUILDER(slice)
 					   "a value", pick);
 	for (size_t k = 0; k < trials; k++)
 		v[k] = d->trials[pick[k]].value;
-	sw_plot_sort(v, trials);
-	if (trials > 0)
-		outside = sw_plot_reach(v, trials, &low, &high);
-	if (outside > 0)
-		sw_plot_note(p, "%zu of %zu trials lie outside the scale of %s.", outside, trials,
-			     d->metric);
 	for (size_t k = 0; k < panels; k++) {
 		const struct sw_plot_param *param = &d->params[shown[k]];
 		sw_plot_panel(p, param->name, param->scale, d->metric, SW_PLOT_LINEAR);
 		sw_plot_param_names(p, SW_PLOT_X, param);
+		sw_plot_metric(p, SW_PLOT_Y, d->maximize, d->log);
 		/* The same y in each panel: they stand side by side to be compared. */
-		sw_plot_room(p, SW_PLOT_Y, low, high);
+		if (k == 0)
+			sw_plot_scale_to(p, SW_PLOT_Y, "trials", v, trials);
+		else if (p->failed == SW_OK)
+			sw_plot_range(p, SW_PLOT_Y, p->panels[0].y.min, p->panels[0].y.max);
 		sw_plot_dots(p, d, pick, trials, dot, &shown[k]);
 		sw_plot_best_dot(p, d, pick, trials, dot, &shown[k]);
 		sw_plot_fit(p);

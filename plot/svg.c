@@ -52,6 +52,7 @@ static const char shapes[] =
 	".swp .b{fill:currentColor;fill-opacity:.6;stroke-width:.5}"
 	".swp .b.r2{fill-opacity:.35}.swp .b.many{stroke:none}"
 	".swp .c{fill:currentColor;stroke:currentColor;stroke-width:.6}"
+	".swp .w{fill:currentColor;fill-opacity:.18}"
 	".swp .x{fill:none;pointer-events:all}"
 	".swp .u{fill:none;stroke:currentColor;stroke-dasharray:4 3}\n";
 
@@ -141,8 +142,10 @@ static void begin_group(struct sw_buf *b, const struct sw_plot_series *s, bool m
 		[SW_PLOT_TEXTS] = 'u'};
 	const bool distinct = s->role >= SW_PLOT_FIRST;
 
-	(void)sw_buf_addf(b, "<g class=\"%c%s %c%d\">\n", classes[s->shape], many ? " many" : "",
-			  distinct ? 'f' : 'r',
+	/* Bars of what has no order are bands behind its lines. */
+	(void)sw_buf_addf(b, "<g class=\"%c%s %c%d\">\n",
+			  distinct && s->shape == SW_PLOT_BARS ? 'w' : classes[s->shape],
+			  many ? " many" : "", distinct ? 'f' : 'r',
 			  distinct ? (s->role - SW_PLOT_FIRST) % SW_PLOT_DISTINCT : s->role);
 }
 
@@ -191,9 +194,21 @@ static void end_mark(struct sw_buf *b, const struct sw_area *a, const struct sw_
 	(void)sw_buf_addf(b, "</title></%s>\n", name);
 }
 
-/* The beginning of a dot's element; its name. What failed is a cross: colour is not all. */
-static const char *begin_dot(struct sw_buf *b, int role, double x, double y, double r)
+/* The beginning of a dot's element; its name. What failed is a cross: colour is not all. What lies
+ * beyond the border is a wedge that points there. */
+static const char *begin_dot(struct sw_buf *b, int role, enum sw_beyond beyond, double x, double y,
+			     double r)
 {
+	if (beyond != SW_INSIDE) {
+		const double way = beyond == SW_ABOVE || beyond == SW_LEFT_OF ? 2 * r : -2 * r;
+		if (beyond == SW_ABOVE || beyond == SW_BELOW)
+			(void)sw_buf_addf(b, "<path d=\"M%.1f %.1fl%.1f %.1fh%.1fz\"", x, y, r, way,
+					  -2 * r);
+		else
+			(void)sw_buf_addf(b, "<path d=\"M%.1f %.1fl%.1f %.1fv%.1fz\"", x, y, way, r,
+					  -2 * r);
+		return "path";
+	}
 	if (role == SW_PLOT_FAILED) {
 		(void)sw_buf_addf(b, "<path d=\"M%.1f %.1fl%.1f %.1fm0 %.1fl%.1f %.1f\"", x - r,
 				  y - r, 2 * r, 2 * r, -2 * r, -2 * r, 2 * r);
@@ -207,7 +222,8 @@ static const char *begin_dot(struct sw_buf *b, int role, double x, double y, dou
 static void svg_dot(struct sw_pen *pen, const struct sw_area *a, const struct sw_plot_series *s,
 		    const struct sw_plot_mark *m)
 {
-	const double x = sw_area_x(a, m->x), y = sw_area_y(a, m->y);
+	double x = sw_area_x(a, m->x), y = sw_area_y(a, m->y);
+	const enum sw_beyond beyond = sw_area_bring(a, &x, &y);
 	struct sw_buf *b = out_of(pen);
 
 	if (!isnan(m->x2)) {
@@ -215,7 +231,11 @@ static void svg_dot(struct sw_pen *pen, const struct sw_area *a, const struct sw
 		(void)sw_buf_addf(b, "<path class=\"e\" d=\"M%.1f %.1fH%.1f\"/>\n",
 				  from > 0 ? from : 0, y, fmin(to, a->width));
 	}
-	end_mark(b, a, m, begin_dot(b, s->role, x, y, a->n > 1000 ? 1.8 : a->n > 200 ? 2.4 : 3.2));
+	end_mark(b, a, m,
+		 begin_dot(b, s->role, beyond, x, y,
+			   a->n > 1000  ? 1.8
+			   : a->n > 200 ? 2.4
+					: 3.2));
 }
 
 /* A renderer leaves out a line of no length, and shows one of almost no length as a dot. */
@@ -268,7 +288,7 @@ static void svg_sample(struct sw_pen *pen, const struct sw_plot_series *s, doubl
 
 	begin_group(b, s, false);
 	if (s->shape == SW_PLOT_DOTS)
-		(void)begin_dot(b, s->role, x + 8, y + 7.5, 3.2);
+		(void)begin_dot(b, s->role, SW_INSIDE, x + 8, y + 7.5, 3.2);
 	else if (s->shape == SW_PLOT_BARS || s->shape == SW_PLOT_CELLS)
 		(void)sw_buf_addf(b, "<rect x=\"%.1f\" y=\"%.1f\" width=\"14\" height=\"9\"", x + 1,
 				  y + 3);

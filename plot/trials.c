@@ -18,6 +18,16 @@ static bool before(const struct sw_plot_data *d, size_t a, size_t b)
 	return a < b && !sw_plot_better(d, y->value, x->value);
 }
 
+bool sw_plot_improves(const struct sw_plot_data *d, size_t i, double *best)
+{
+	const struct sw_plot_trial *t = &d->trials[i];
+
+	if (t->state == SW_PLOT_STATE_FAILED || !sw_plot_better(d, t->value, *best))
+		return false;
+	*best = t->value;
+	return true;
+}
+
 /* Keeps the best `top` seen so far in their order: by insertion, as few get in. */
 static void keep(const struct sw_plot_data *d, size_t i, size_t *best, size_t *n, size_t top)
 {

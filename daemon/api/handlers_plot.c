@@ -14,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SWEEPS_MAX 8
-#define NAMED_MAX  64
+#define NAMED_MAX 64
 
 struct plot_question {
 	struct sw_lookup q;
@@ -23,14 +22,14 @@ struct plot_question {
 	struct sw_plot_filter filter;
 	char format[8];
 	int width, columns;
-	bool bare, color, ascii;
-	int64_t sweeps[SWEEPS_MAX]; /* the call's own first */
+	bool bare, color, ascii, log, by_name;
+	int64_t sweeps[SW_PLOT_SWEEPS]; /* the call's own first */
 	size_t n_sweeps;
 	char *named[NAMED_MAX]; /* parameters, by their names; owned */
 	size_t n_named;
 	struct sw_plot_slot_name *slots; /* copied on the loop; owned */
 	size_t n_slots;
-	struct sw_plot_rows rows[SWEEPS_MAX];
+	struct sw_plot_rows rows[SW_PLOT_SWEEPS];
 };
 
 static void free_question(struct sw_lookup *q)
@@ -137,7 +136,7 @@ static void say_metric(struct sw_plot *p, const struct sw_plot_data *first,
 static void read_plot(struct sw_db *db, struct sw_lookup *q)
 {
 	struct plot_question *y = (struct plot_question *)q;
-	struct sw_plot_data data[SWEEPS_MAX];
+	struct sw_plot_data data[SW_PLOT_SWEEPS];
 	size_t named[NAMED_MAX];
 	struct sw_plot p;
 
@@ -154,6 +153,8 @@ static void read_plot(struct sw_db *db, struct sw_lookup *q)
 		q->rc = needs_metric(y);
 	if (q->rc != SW_OK)
 		goto out;
+	data[0].log = y->log;
+	data[0].by_name = y->by_name;
 	begin_plot(y, &p);
 	y->kind->build(&p, data, y->n_sweeps, named, y->n_named);
 	for (size_t i = 1; i < y->n_sweeps; i++)
@@ -204,7 +205,7 @@ static bool take_with(struct plot_question *y, struct sw_call *call)
 			sw_call_refuse(call, SW_INVALID, "/with", "\"with\" has numbers of sweeps");
 			return false;
 		}
-		if (y->n_sweeps == y->kind->sweeps || y->n_sweeps == SWEEPS_MAX) {
+		if (y->n_sweeps == y->kind->sweeps) {
 			sw_call_refuse(call, SW_INVALID, "/with",
 				       "the %s plot is of at most %zu sweep%s", y->kind->name,
 				       y->kind->sweeps, y->kind->sweeps == 1 ? "" : "s");
@@ -239,6 +240,22 @@ static bool take_named(struct plot_question *y, struct sw_call *call)
 		y->n_named++;
 	}
 	return true;
+}
+
+/* How it is drawn. False: the call was refused, as the plot does not know that. */
+static bool take_ways(struct plot_question *y, struct sw_call *call)
+{
+	y->log = cJSON_IsTrue(sw_json_get(call->params, "log"));
+	y->by_name = sw_json_get(call->params, "by") != NULL;
+	if (y->log && (y->kind->needs & SW_PLOT_TAKES_LOG) == 0)
+		sw_call_refuse(call, SW_INVALID, "/log", "the %s plot has no axis of a metric",
+			       y->kind->name);
+	else if (y->by_name && (y->kind->needs & SW_PLOT_TAKES_NAMES) == 0)
+		sw_call_refuse(call, SW_INVALID, "/by", "the %s plot does not go by names",
+			       y->kind->name);
+	else
+		return true;
+	return false;
 }
 
 static bool take_filter(struct plot_question *y, struct sw_call *call)
@@ -293,8 +310,8 @@ void sw_handle_sweep_plot(struct sw_call *call)
 		       sw_call_str(call, "state", ""));
 	y->q.is_long = true;
 	y->q.fini = free_question;
-	if (take_with(y, call) && take_named(y, call) && take_filter(y, call) &&
-	    copy_slots(y, call))
+	if (take_ways(y, call) && take_with(y, call) && take_named(y, call) &&
+	    take_filter(y, call) && copy_slots(y, call))
 		sw_lookup_run(&y->q);
 	else
 		sw_lookup_drop(&y->q);

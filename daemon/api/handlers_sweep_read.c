@@ -267,19 +267,25 @@ void sw_handle_sweep_find(struct sw_call *call)
 {
 	const char *name = sw_call_str(call, "name", "");
 	const struct sw_daemon *d = call->d;
+	struct sw_jw *w = NULL;
 	int64_t newest = 0, same = 0;
 
-	for (size_t i = 0; i < d->sweep.sweep_n; i++)
-		if (!sw_row_is_gone(d->sweep.sweeps[i]->gone) &&
-		    strcmp(d->sweep.sweeps[i]->name, name) == 0) {
-			newest = d->sweep.sweeps[i]->sweep;
-			same++;
+	for (size_t i = 0; i < d->sweep.sweep_n; i++) {
+		if (sw_row_is_gone(d->sweep.sweeps[i]->gone) ||
+		    strcmp(d->sweep.sweeps[i]->name, name) != 0)
+			continue;
+		if (same++ == 0) {
+			w = sw_call_reply(call);
+			sw_jw_karr(w, "sweeps");
 		}
-	if (newest == 0) {
+		newest = d->sweep.sweeps[i]->sweep;
+		sw_jw_int(w, newest);
+	}
+	if (w == NULL) {
 		refuse_name(call, name);
 		return;
 	}
-	struct sw_jw *w = sw_call_reply(call);
+	sw_jw_arr_end(w);
 	sw_jw_kint(w, "sweep", newest);
 	sw_jw_kint(w, "same", same);
 	sw_call_reply_end(call);

@@ -32,7 +32,7 @@ def test_sweep_is_known_by_its_name_too(daemon, client):
     assert sweep_command(daemon, "show", "12")[2] == "sweep: no sweep 12; the last one is 5\n"
     assert sweep_command(daemon, "pause", "wime")[2] == 'sweep: no sweep is called "wime"; did you mean "wine"?\n'
     assert sweep_command(daemon, "cancel", "wine")[1] == "sweep 2 CANCELLED\n"
-    assert client.call("sweep.find", name="digits") == {"sweep": 3, "same": 2}
+    assert client.call("sweep.find", name="digits") == {"sweep": 3, "same": 2, "sweeps": [1, 3]}
     for verb in "cancel", "rm":  # what is not undone is not guessed
         assert sweep_command(daemon, verb, "digits") == (
             2, "", "sweep: digits is sweep 3, the newest of 2 of that name: give its number\n")

@@ -190,12 +190,35 @@ def test_command_draws_saves_and_refuses(user, daemon, tmp_path):  # noqa: F811
     assert status == 0 and said.index("lr") < said.index("layers")
     status, said, _ = sweep_command(daemon, "compare", sweep, "other")
     assert status == 0 and "24/24" in said and "6/6" in said and "other" in said
+    status, said, wrong = sweep_command(daemon, "compare", sweep)
+    assert status == 2 and "there is one sweep" in wrong
+    status, said, wrong = sweep_command(daemon, "plot", sweep, "timeline", "--log")
+    assert status == 1 and "no axis of a metric" in wrong
     status, table, _ = sweep_command(daemon, "plot", sweep, "--csv")
     rows = list(csv.DictReader(io.StringIO(table)))
     assert {int(row["trial"]) for row in rows if row["series"] in ("completed", "pruned")} == set(range(1, 25))
     assert other != sweep
     _, said, _ = sweep_command(daemon, "help", "plot")
     assert all(f"\n  {name}" in said for name in (*PLOTS, "pareto"))
+
+
+def test_seeds_of_a_name_are_compared_together(user, daemon):  # noqa: F811
+    """Sixteen sweeps of one trial each, of two names: a name means all that have it."""
+    for name, losses in (("a", range(1, 10)), ("b", range(20, 27))):
+        for loss in losses:
+            sweep = user.submit(driven(name=name, run_cap=1))
+            for trial in user.loop(sweep):
+                trial.report(1, loss=float(loss))
+    status, said, wrong = sweep_command(daemon, "compare", "--by", "name", "a", "b")
+    rows = [line.split() for line in said.splitlines()[1:3]]
+    assert (status, wrong) == (0, "")
+    assert rows == [["a", "(9", "sweeps)", "5", "1", "9"], ["b", "(7", "sweeps)", "23", "20", "26"]]
+    plot = user.call("sweep.plot", sweep=1, **{"with": list(range(2, 17))}, by="name", log=True)
+    panel, = plot["panels"]
+    assert panel["y"]["scale"] == "log"
+    assert [s["y"] for s in panel["series"]] == [[1], [5, 5], [20], [23, 23]]
+    status, said, _ = sweep_command(daemon, "compare", *range(1, 17))
+    assert status == 0 and "16 b" in said
 
 
 def test_client_gives_curves_and_plots(user):  # noqa: F811

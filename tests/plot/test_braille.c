@@ -133,7 +133,28 @@ static void panels(struct sw_plot *p)
 	sw_plot_note(p, "%s", hostile);
 }
 
-static void (*const plots[])(struct sw_plot *p) = {few_dots, many_dots, lines, bars, map, panels};
+/* A band, the line in it, and dots beyond each side. */
+static void beyond(struct sw_plot *p)
+{
+	static const double places[][2] = {{5, 9}, {2, -1}, {-1, 3}, {12, 2}, {99, 99}};
+
+	sw_plot_panel(p, "trial", SW_PLOT_LINEAR, "val_loss", SW_PLOT_LINEAR);
+	sw_plot_range(p, SW_PLOT_X, 0, 10);
+	sw_plot_range(p, SW_PLOT_Y, 0, 5);
+	sw_plot_series(p, "", SW_PLOT_BARS, SW_PLOT_FIRST);
+	for (int i = 0; i < 10; i++)
+		sw_plot_mark(p, (struct sw_plot_mark){i, 1, i + 1, 4 - i * .2, NAN, 0, NULL});
+	sw_plot_series(p, "a name", SW_PLOT_STEPS, SW_PLOT_FIRST);
+	for (int i = 0; i <= 10; i++)
+		sw_plot_at(p, i, 3 - i * .1, NAN, 0);
+	sw_plot_series(p, "completed", SW_PLOT_DOTS, SW_PLOT_PLAIN);
+	for (size_t i = 0; i < ROWS(places); i++)
+		sw_plot_at(p, places[i][0], places[i][1], NAN, 1);
+	sw_plot_fit(p);
+}
+
+static void (*const plots[])(struct sw_plot *p) = {few_dots, many_dots, lines, bars,
+						   map,      panels,    beyond};
 
 static void begin(const char *title)
 {

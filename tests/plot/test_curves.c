@@ -106,6 +106,27 @@ TEST(curves_share_the_room_by_need)
 	ck_assert_int_eq(mark_of(series_of(0, "the best 10"), STEPS - 1)->trial, 41);
 }
 
+/* All fall from 1: that is on the scale. A third that never comes below 30 is not. */
+TEST(curves_scale_is_not_that_of_the_bad_third)
+{
+	struct sw_plot_data d = falling(9, 50);
+
+	build("curves", &d, 1, NULL, 0);
+	ck_assert_double_ge(built.panels[0].y.max, 1);
+	ck_assert_uint_eq(built.n_notes, 0);
+	for (size_t k = 6 * 50; k < d.n_reports; k++)
+		reports[k].value = 30;
+	reports[0].value = 0;
+	d.log = true;
+	build("curves", &d, 1, NULL, 0);
+	ck_assert_double_ge(built.panels[0].y.max, 30);
+	ck_assert_note("2 of 450 reports are not above 0");
+	d.log = false;
+	build("curves", &d, 1, NULL, 0);
+	ck_assert_double_lt(built.panels[0].y.max, 2);
+	ck_assert_note("3 of 9 curves leave the scale of loss.");
+}
+
 /* --- whose --- */
 
 /* Each trial is better than the one before it. */

@@ -78,22 +78,22 @@ static struct sw_plot_data odd_data(size_t n)
 						     some_number()};
 	}
 	draw_runs(n);
-	return (struct sw_plot_data){1,     "s",      "loss", false,  true,    METRICS,
-				     names, maximize, params, PARAMS, trials,  n,
-				     n,     rungs,    100,    27,     reports, n,
-				     runs,  n,        slots,  SLOTS,  1e6};
+	return (struct sw_plot_data){
+		1,      "s",    "loss", false, true,  METRICS,      names,       maximize, params,
+		PARAMS, trials, n,      n,     rungs, 100,          27,          reports,  n,
+		runs,   n,      slots,  SLOTS, 1e6,   draw(4) == 0, draw(4) == 0};
 }
 
 TEST(each_plot_of_odd_data_keeps_its_bounds)
 {
-	struct sw_plot_data d[8];
+	struct sw_plot_data d[SW_PLOT_SWEEPS];
 	static const size_t sizes[] = {1, 2, 3, 50, TRIALS};
 
 	for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
 		for (int sense = 0; sense < 2; sense++) {
 			d[0] = odd_data(sizes[s]);
 			d[0].maximize = sense == 1;
-			for (size_t i = 1; i < 8; i++)
+			for (size_t i = 1; i < SW_PLOT_SWEEPS; i++)
 				d[i] = d[0];
 			for (size_t k = 0; k < sw_plot_kinds_n; k++) {
 				const struct sw_plot_kind *kind = &sw_plot_kinds[k];

@@ -62,7 +62,7 @@ TEST(slice_has_a_panel_a_varied_parameter_of_the_same_trials)
 	ck_assert_double_eq(built.panels[0].y.max, built.panels[2].y.max);
 	ck_assert_double_lt(built.panels[0].y.max, 3);
 	ck_assert_uint_eq(built.n_notes, 1);
-	ck_assert_note("1 of 40 trials lie outside the scale of loss.");
+	ck_assert_note("1 of 40 trials lie outside the scale of loss, at its border.");
 }
 
 TEST(slice_of_those_named_has_no_best_among_failed_ones)
@@ -213,7 +213,7 @@ TEST(parallel_of_many_is_thinned_and_one_bad_value_is_at_the_end)
 	build("parallel", &d, 1, NULL, 0);
 	ck_assert_note("Of 69 varied parameters the 12 that matter most are drawn.");
 	ck_assert_note("Of 3000 trials 272 are drawn, evenly spread by rank.");
-	ck_assert_note("1 of 3000 trials lie outside the scale of loss: at its end.");
+	ck_assert_note("1 of 3000 trials lie outside the scale of loss, at its border.");
 	ck_assert_double_eq(mark_of(&built.series[0], 12)->y, 1);
 	ck_assert_int_eq(mark_of(&built.series[0], 12)->trial, 2);
 	ck_assert_double_eq(mark_of(&built.series[0], 271 * 14)->v, 1);

@@ -199,7 +199,8 @@ static double at(int axis, double place)
 		       : axes[axis].min + place * (axes[axis].max - axes[axis].min);
 }
 
-/* Each dot lies where its numbers say, on axes of each kind; what lies outside has none. */
+/* Each dot lies where its numbers say, on axes of each kind; what lies outside is a wedge at the
+ * border. */
 TEST_ROWS(a_dot_is_where_its_numbers_say, axes)
 {
 
@@ -222,6 +223,13 @@ TEST_ROWS(a_dot_is_where_its_numbers_say, axes)
 			      e->attributes);
 	}
 	ck_assert_ptr_null(find("circle", n));
+	for (; n < 101; n++) {
+		char place[40];
+		(void)snprintf(place, sizeof place, "M%.1f 0.0l", width * (double)n / 100);
+		const struct element *wedge = find("path", n - 77);
+		ck_assert_ptr_nonnull(wedge);
+		ck_assert_ptr_nonnull(strstr(wedge->attributes, place));
+	}
 	ck_assert_ptr_nonnull(strstr(shown, "trial 7: "));
 }
 

@@ -51,9 +51,9 @@ TEST(edf_leaves_out_no_more_than_it_must)
 {
 	struct sw_plot_data d = of(10);
 
-	trials[9].value = 60; /* far out of 0 to 9, but these keep a sixth of the scale */
+	trials[9].value = 20; /* 0 to 4, the better half, keep a fifth of the scale */
 	build("edf", &d, 1, NULL, 0);
-	ck_assert_double_gt(built.panels[0].x.max, 60);
+	ck_assert_double_gt(built.panels[0].x.max, 20);
 	ck_assert_uint_eq(built.n_notes, 0);
 }
 
@@ -65,7 +65,7 @@ TEST(edf_of_many_trials_is_thinned_and_one_bad_value_is_no_scale)
 	build("edf", &d, 1, NULL, 0);
 	ck_assert_uint_eq(built.n_marks, SW_PLOT_MARKS);
 	ck_assert_double_lt(built.panels[0].x.max, 11000);
-	ck_assert_note("1 of 10000 trials lie outside the scale of loss.");
+	ck_assert_note("1 of 10000 trials lie outside the scale of loss, at its border.");
 	const struct sw_plot_mark *m = mark_of(series_of(0, "3 mine"), 2000);
 	ck_assert_double_eq_tol(m->y, m->x / 10000, .001);
 }
@@ -124,17 +124,17 @@ TEST(pareto_leaves_out_what_is_far_out_on_both_sides)
 
 	for (size_t i = 0; i < 40; i++) {
 		metrics[i][0] = i == 3 ? 1e9 : (double)i;
-		metrics[i][1] = i == 4 ? 1e9 : (double)i;
+		metrics[i][1] = i == 4 ? -1e9 : (double)i;
 	}
 	build("pareto", &d, 1, NULL, 0);
 	ck_assert_double_lt(built.panels[0].x.max, 50);
-	ck_assert_double_lt(built.panels[0].y.max, 50);
-	ck_assert_note("1 of 40 marks lie outside the scale of loss.");
-	ck_assert_note("1 of 40 marks lie outside the scale of speed.");
+	ck_assert_double_gt(built.panels[0].y.min, -50);
+	ck_assert_note("1 of 40 marks lie outside the scale of loss, at its border.");
+	ck_assert_note("1 of 40 marks lie outside the scale of speed, at its border.");
 	d.n = 9;
-	metrics[3][0] = 40; /* leaves a fifth of the scale to the others */
+	metrics[3][0] = 20; /* leaves a fifth of the scale to the better half */
 	build("pareto", &d, 1, NULL, 0);
-	ck_assert_double_gt(built.panels[0].x.max, 40);
+	ck_assert_double_gt(built.panels[0].x.max, 20);
 }
 
 TEST(pareto_of_many_trials_is_thinned_and_says_so)
@@ -168,8 +168,11 @@ TEST(expected_stands_against_what_came_on_equal_axes)
 	ck_assert_double_eq(built.panels[0].x.min, built.panels[0].y.min);
 	ck_assert_double_eq(built.panels[0].x.max, built.panels[0].y.max);
 	const struct sw_plot_series *diagonal = series_of(0, "as expected");
-	ck_assert_double_eq(mark_of(diagonal, 1)->x, 13);
-	ck_assert_double_eq(mark_of(diagonal, 1)->y, 13);
+	ck_assert_double_eq(mark_of(diagonal, 1)->x, built.panels[0].x.max);
+	ck_assert_double_eq(mark_of(diagonal, 1)->y, built.panels[0].y.max);
+	/* The scale is that of 0 to 9, what came: 9.5 and 13 were expected. */
+	ck_assert_double_lt(built.panels[0].x.max, 10);
+	ck_assert_note("2 of 10 trials were expected outside the scale, at its border.");
 	ck_assert_note("Of 9 completed trials 44% came within one spread of what was expected and "
 		       "89% within two");
 	d = of(5000);
