@@ -132,6 +132,8 @@ def open_page_fixture(browser, serve):  # serve: what it serves ends after the p
     yield make
     for page in pages:
         page.check()
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     browser.get("about:blank")
 
 
@@ -140,20 +142,56 @@ def page_fixture(open_page, served):
     return open_page(served)
 
 
-def says(element):
-    """What a reader of the screen is told of it, near enough to find it by."""
-    return f"{element.text} {element.get_attribute('aria-label') or ''}"
-
-
-# What the window shows is there: no drawing of it is on its way. The rest is to be the same twice.
+# The first such element that is shown and says the text to a reader of the screen, near enough to find it by.
+FIND = """
+const [css, text] = arguments;
+const says = (e) => `${e.innerText ?? e.textContent} ${e.getAttribute("aria-label") ?? ""}`.replace(/\\s+/g, " ");
+const shown = (e) => e.getClientRects().length > 0 && e.checkVisibility({visibilityProperty: true, opacityProperty: true});
+const all = [...document.querySelectorAll(css)].filter((e) => shown(e) && says(e).includes(text));
+"""
+FIRST = FIND + "return all[0];"
+# What it is now: its attributes, its text and its value.
+LOOK = FIND + """
+return all.slice(0, 1).map((e) => ({...Object.fromEntries([...e.attributes].map((a) => [a.name, a.value])),
+  text: e.innerText ?? e.textContent, value: e.value}))[0];
+"""
+FIELD = FIND + "return all[0]?.matches('input, textarea') ? all[0] : all[0]?.querySelector('input, textarea');"
+# An element may move away under the mouse: what it does not hear, nothing else hears, either.
+GUARD = """
+const [wanted] = arguments, types = ["pointerdown", "mousedown", "pointerup", "mouseup", "click"];
+let heard = false;
+const guard = (e) => {
+  if (!wanted.contains(e.target)) {
+    e.preventDefault();
+    e.stopImmediatePropagation();
+  } else if (e.type === "click") heard = true;
+};
+types.forEach((type) => addEventListener(type, guard, true));
+window.unguard = () => { types.forEach((type) => removeEventListener(type, guard, true)); return heard; };
+"""
+# What the window shows is there: no drawing of it, and of what is near (web/page/plots.js), is on its way. The rest is to
+# be the same twice.
 SETTLED = """
-const seen = (e) => { const r = e.getBoundingClientRect(); return r.bottom > 0 && r.top < innerHeight && r.width; };
-return [...document.querySelectorAll("[aria-busy=true]")].some(seen) ? "" :
-  [document.querySelectorAll("main *").length, document.body.scrollHeight, scrollY].join();
+const near = (e) => { const r = e.getBoundingClientRect(); return r.bottom > -100 && r.top < innerHeight + 100 && r.width; };
+return [...document.querySelectorAll("[aria-busy=true]")].some((e) => near(e.closest("figure") || e)) ? "" :
+  [document.querySelectorAll("main *").length, document.body.scrollHeight, innerWidth, scrollY].join();
 """
 
 
+class Late:
+    """What was waited for, and what the page says when it is given up."""
+
+    def __init__(self, page, what):
+        self.page, self.what = page, what
+
+    def __str__(self):
+        return f"{self.what}; the page says: {self.page.text()[:1500]}"
+
+
 class Page:
+    """The page as one looks at it and acts on it. It may be drawn anew at any moment, so no test holds an element of it:
+    each look is one script, and what is done to an element begins again if that is gone meanwhile."""
+
     def __init__(self, browser, served):
         self.browser, self.served = browser, served
         self.expected = ()  # what the console may say, parts of lines
@@ -169,41 +207,61 @@ class Page:
     def script(self, text, *arguments):
         return self.browser.execute_script(text, *arguments)
 
-    def all(self, css):
-        return self.browser.find_elements("css selector", css)
+    def until(self, script, what, *arguments):
+        return wait_until(lambda: self.script(script, *arguments), Late(self, what))
+
+    def count(self, css):
+        return self.script("return document.querySelectorAll(arguments[0]).length", css)
+
+    def texts(self, css):
+        """Of all such elements that are shown."""
+        return self.script(FIND + "return all.map((e) => e.innerText ?? e.textContent);", css, "")
 
     def find(self, css, text=""):
-        """The first such element that is shown and has the text, once it is there."""
-        def look():
-            for element in self.all(css):
-                try:
-                    if element.is_displayed() and text in says(element):
-                        return element
-                except Exception as error:  # it was drawn anew meanwhile
-                    if "stale" not in str(error):
-                        raise
-            return None
-        return wait_until(look, f"{css} with {text!r}; the page says: {self.text()[:1500]}")
+        """What is known of the first such element that is shown and has the text, once it is there."""
+        return self.until(LOOK, f"{css} with {text!r}", css, text)
+
+    def gone(self, css):
+        wait_until(lambda: self.count(css) == 0, Late(self, f"the end of {css}"))
+
+    def act(self, script, do, what, *arguments):
+        """Does that to the element which the script finds, until it gives something true."""
+        from selenium.common import exceptions
+        again = (exceptions.StaleElementReferenceException, exceptions.ElementClickInterceptedException,
+                 exceptions.ElementNotInteractableException)
+
+        def once():
+            try:
+                element = self.script(script, *arguments)
+                return element and do(element)
+            except again:
+                return None
+        return wait_until(once, Late(self, what))
+
+    def press(self, element):
+        """Clicks on it; has it heard that?"""
+        self.script(GUARD, element)
+        try:
+            element.click()
+        finally:
+            heard = self.script("return window.unguard()")
+        return heard
 
     def click(self, css, text=""):
-        def press():
-            try:
-                self.find(css, text).click()
-                return True
-            except Exception as error:
-                if "stale" not in str(error) and "intercepted" not in str(error):
-                    raise
-                return False
-        wait_until(press, f"a click on {css} {text!r}")
+        self.act(FIRST, self.press, f"a click on {css} {text!r}", css, text)
+
+    def write(self, css, value, text=""):
+        """Into the field, or the label's, instead of what it holds."""
+        self.act(FIELD, lambda e: (e.clear(), e.send_keys(value), True), f"a field {css} {text!r}", css, text)
+
+    def fill(self, label, value):
+        self.write("dialog label", str(value), label)
 
     def text(self):
-        return self.script("return document.body.innerText") or ""
+        return self.script("return document.body?.innerText") or ""
 
     def sees(self, text):
-        wait_until(lambda: text in self.text(), f"{text!r} on the page: {self.text()[:1500]}")
-
-    def until(self, script, what, *arguments):
-        return wait_until(lambda: self.script(script, *arguments), what)
+        wait_until(lambda: text in self.text(), Late(self, repr(text)))
 
     def settle(self):
         last = [None]
@@ -211,14 +269,18 @@ class Page:
         def same():
             before, last[0] = last[0], self.script(SETTLED)
             return last[0] and last[0] == before
-        wait_until(same, "the page to settle")
+        wait_until(same, Late(self, "the page to settle"))
 
-    def show(self, element):
-        """It is in the middle of the window, and stays there."""
-        self.script("arguments[0].scrollIntoView({block: 'center'})", element)
+    def size(self, width, height=900, mobile=False):
+        """Of the window, until the page is left (open_page)."""
+        self.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile})
+        wait_until(lambda: self.script("return innerWidth") == width, f"a window of {width} pixels")
         self.settle()
-        self.script("arguments[0].scrollIntoView({block: 'center'})", element)
-        self.settle()
+
+    def mouse(self, what, x, y):
+        self.browser.execute_cdp_cmd("Input.dispatchMouseEvent", {
+            "type": what, "x": x, "y": y, "button": "left", "buttons": 1, "clickCount": 1})
 
     def key(self, *keys):
         from selenium.webdriver import ActionChains
@@ -250,15 +312,6 @@ class Page:
 
     def paste(self, text):
         self.browser.execute_cdp_cmd("Input.insertText", {"text": text})
-
-    def fill(self, label, value):
-        box = self.find("dialog label", label).find_element("css selector", "input, select")
-        if box.tag_name == "select":
-            from selenium.webdriver.support.select import Select
-            Select(box).select_by_visible_text(value)
-            return
-        box.clear()
-        box.send_keys(str(value))
 
     def check(self):
         import json

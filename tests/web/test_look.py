@@ -22,32 +22,24 @@ def sweep_fixture(served):
     return sweep
 
 
-@pytest.fixture(name="sized")
-def sized_fixture(page):
-    def size(width):
-        page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-            "width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600})
-    yield size
-    page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
-
-
 @pytest.mark.parametrize("width", (400, 641, 1280, 2560))
-def test_page_has_no_sideways_scroll(page, sweep, sized, width):
-    sized(width)
+def test_page_has_no_sideways_scroll(page, sweep, width):
+    page.size(width, mobile=width < 600)
     for path, shown in (("/", "vision"), (f"/sweep/{sweep}", "Why, and"), (f"/sweep/{sweep}?tab=trials", "12 trials"),
                         (f"/sweep/{sweep}?tab=spec", "optimizer"), (f"/sweep/{sweep}/trial/1", "Attempts"),
                         ("/new", "New sweep")):
         page.go(path)
         page.sees(shown)
+        page.settle()
         assert page.browser.execute_script("return document.documentElement.scrollWidth <= innerWidth"), path
         assert page.browser.execute_script(WIDER) == [], path
 
 
-def test_drawing_is_as_wide_as_its_place(page, sweep, sized):
-    sized(400)
+def test_drawing_is_as_wide_as_its_place(page, sweep):
+    page.size(400, mobile=True)
     page.go(f"/sweep/{sweep}")
     for width in (400, 1280):
-        sized(width)
+        page.size(width, mobile=width < 600)
         wait_until(lambda: [own for own, place in page.browser.execute_script(DRAWN) if own == place and
                             width / 3 < own <= width], f"a drawing for {width}")
 
@@ -57,17 +49,17 @@ def test_plot_of_nothing_says_why(page):
         empty = client.submit(SPEC)
     page.go(f"/sweep/{empty}")
     page.sees("No trial has a value yet.")
-    wait_until(lambda: not page.all("[aria-busy=true]"), "all drawings")
-    assert [f.text for f in page.all("figure:has(.panel)")] == []
+    page.gone("[aria-busy=true]")
+    assert page.texts("figure:has(.panel)") == []
 
 
 def test_tags_and_note_stand_at_the_head_and_in_their_dialogs(page, sweep):
     page.go(f"/sweep/{sweep}")
     page.sees("vision")
     page.click("button", "Tag")
-    assert page.find("dialog input").get_attribute("value") == "vision paper"
+    assert page.find("dialog input")["value"] == "vision paper"
     page.fill("words", "nlp")
     page.click("dialog button", "Tag")
-    page.sees("nlp")
+    page.find("main .tag", "nlp")
     with page.served.client() as client:
         assert client.call("sweep.list")["sweeps"][0]["tags"] == ["nlp"]

@@ -1,6 +1,6 @@
 // Which view the URL names, links within the page, keys.
 import {get} from "/daemon.js";
-import {h, modal, show} from "/dom.js";
+import {h, modal} from "/dom.js";
 import {sweepsView} from "/sweeps.js";
 import {sweepView} from "/sweep.js";
 import {trialView} from "/trial.js";
@@ -16,7 +16,7 @@ function open(moved) {
         sweep = path.match(/^\/sweep\/(\d+)$/);
   leave();
   document.querySelectorAll("dialog").forEach((d) => d.close());
-  show(view);
+  view.replaceChildren();
   if (trial) leave = trialView(view, Number(trial[1]), Number(trial[2]));
   else if (sweep) leave = sweepView(view, [Number(sweep[1])]);
   else if (path === "/compare")

@@ -34,7 +34,29 @@ const says = (e) =>
 const stops =
   (place) => [...place.querySelectorAll("a[href], button, input, textarea, summary, [tabindex]")];
 
+// What is pressed is drawn anew when it is let go: sooner, the press would be no click, and a drag
+// would lose its axis.
+let pressed = null;
+const later = new Map();
+addEventListener("pointerdown", (e) => {
+  pressed = e.button === 0 ? e.target : null;
+}, true);
+for (const end of ["pointerup", "pointercancel"])
+  addEventListener(end, () => {
+    pressed = null;
+    setTimeout(() => {  // after the click
+      const all = [...later];
+      later.clear();
+      all.forEach(([place, children]) => show(place, ...children));
+    });
+  }, true);
+
 export function show(place, ...children) {
+  later.delete(place);
+  if (place.contains(pressed)) {
+    later.set(place, children);
+    return;
+  }
   const held = document.activeElement, at = stops(place).indexOf(held);
   place.replaceChildren(...children.flat(Infinity).filter((c) => c != null && c !== false));
   if (at < 0) return;

@@ -41,8 +41,8 @@ export function plot(sweep, kind, question, address, choice) {
   const place = h("div", {class: "drawing", "aria-busy": "true"});
   const line = h("p", {class: "faint"});
   const numbers = h("div");
-  let dirty = true, seen = false, busy = false, held = false, waits = false, ended = false,
-      width = 0, abort = null, drawn = null;
+  let dirty = true, seen = false, busy = false, waits = false, ended = false, width = 0,
+      abort = null, drawn = null;
 
   const again = calm(1000, () => {
     if (waits || ended) return;
@@ -61,7 +61,7 @@ export function plot(sweep, kind, question, address, choice) {
   }
 
   async function fetchIt() {
-    if (ended || busy || held || !dirty || !seen || document.hidden) return;
+    if (ended || busy || !dirty || !seen || document.hidden) return;
     busy = true;
     dirty = false;
     drawn = address();
@@ -71,8 +71,7 @@ export function plot(sweep, kind, question, address, choice) {
       const svg = await drawing(
         `/sweep/${sweep}/plot/${kind}.svg${drawn ? drawn + "&" : "?"}width=${width}`, abort.signal);
       svg.setAttribute("aria-label", `${kind}: ${question}`);
-      if (held) dirty = true;
-      else if (!ended) {
+      if (!ended) {
         show(place, svg);
         line.textContent = "";
         prepare(svg);
@@ -95,14 +94,11 @@ export function plot(sweep, kind, question, address, choice) {
         const box = axis.getBoundingClientRect(),
               unit = (y) => 1 - (Math.min(Math.max(y, box.top), box.bottom) - box.top) / box.height;
         down.preventDefault();
-        held = true;  // what one drags over stays where it is
         axis.setPointerCapture(down.pointerId);
         const end = (up) => {
           ["pointerup", "pointercancel"].forEach((type) => removeEventListener(type, end));
-          held = false;
           if (up.type === "pointerup" && Math.abs(up.clientY - down.clientY) > 4)
             brush(axis.dataset, [unit(down.clientY), unit(up.clientY)].sort((a, b) => a - b));
-          fetchIt();
         };
         // The capture may be lost before the end: it is heard wherever it comes.
         ["pointerup", "pointercancel"].forEach((type) => addEventListener(type, end));
