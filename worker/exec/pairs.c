@@ -54,6 +54,7 @@ bool sw_pair_next(const char **at, struct sw_pair *out)
 					.sign = *to == ':' || *to == '=',
 					.count = is_count(line, len)};
 		to += out->sign ? 1 + strspn(to + 1, " ") : 0;
+		to += out->sign && (*to == '"' || *to == '\''); /* as transformers prints it */
 		to += out->count && (*to == '[' || *to == '(' || *to == '#');
 		const bool is = isalpha((unsigned char)*line) &&
 				(out->sign || blanks > 0 || out->count) && read_number(to, out);

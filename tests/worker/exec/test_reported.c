@@ -71,6 +71,7 @@ static const struct {
 	{"100%|####| 10/10 [00:01<00:00, 9.1it/s, loss=0.3, acc=0.9]", "{\"loss\":0.3,\"acc\":0.9}", -1, true},
 	{"{'loss': 0.5, 'epoch': 1.0}", "{\"loss\":0.5}", 1, true},
 	{"{'loss': 0.5, 'epoch': 0.25}", "{\"loss\":0.5}", -1, true},
+	{"{'loss': '0.5', 'epoch': '2'}", "{\"loss\":0.5}", 2, true},
 	{"\033[1mloss\033[0m: 1, \033[32mloss: 0.5\033[0m", "{\"loss\":0.5}", -1, true},
 	{"loss: nan acc: inf", "{\"loss\":\"nan\",\"acc\":\"inf\"}", -1, true},
 	{"Epoch 0: loss: 0.5%", "{\"loss\":0.5}", 0, true},
