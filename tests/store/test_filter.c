@@ -46,17 +46,19 @@ static void setup(void)
 		sw_tx_trial_insert(tx, &row);
 		row.sweep = 2; /* another one's trials are in no answer */
 		sw_tx_trial_insert(tx, &row);
-		if (trials[i].best != 0)
+		/* The last report is worse than the best. */
+		for (int64_t seq = 1; trials[i].best != 0 && seq <= 2; seq++)
 			sw_tx_report(tx, &(struct sw_row_report){.sweep = 1,
 								 .trial = (int64_t)i + 1,
 								 .attempt = 1,
-								 .seq = 1,
-								 .ev = (int64_t)i + 1,
-								 .step = 1,
+								 .seq = seq,
+								 .ev = 2 * (int64_t)i + seq,
+								 .step = seq,
 								 .verdict = "continue",
 								 .metrics = "{}",
 								 .has_value = true,
-								 .value = trials[i].best});
+								 .value = trials[i].best +
+									  (double)(seq - 1)});
 	}
 	commit_now(&f, tx);
 }
@@ -233,6 +235,11 @@ TEST(filter_is_bounded)
 		strcat(deep, ",1");
 	strcat(deep, ")");
 	ck_assert_int_eq(answer(deep, NULL, 0, 9).rc, SW_INVALID);
+	/* Side by side is not deep. */
+	(void)snprintf(deep, sizeof deep, "trial = 2");
+	for (int i = 0; i < SW_FILTER_DEPTH; i++)
+		strcat(deep, " and lr < 1");
+	ck_assert_str_eq(answer(deep, NULL, 0, 9).found, "2");
 }
 
 RUN_TESTS(setup, teardown)
