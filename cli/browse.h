@@ -26,6 +26,7 @@ struct sw_browse {
 	size_t at, top; /* its row, and the first one that is shown */
 	size_t n, room; /* rows there are, and as many as are shown: a page */
 	long move;      /* rows to go */
+	int cause_room; /* columns of the causes, as last drawn; 0: they had none */
 };
 
 /* Applies a key to the tables of n views. False: the user leaves. */

@@ -69,3 +69,37 @@ int sw_canvas_put(struct sw_canvas *c, int row, int col, int max, enum sw_tint t
 	}
 	return col;
 }
+
+int sw_canvas_wrap(struct sw_canvas *c, int row, int rows, enum sw_tint tint, bool utf8,
+		   const char *s)
+{
+	int used = 0, col = 0, w;
+
+	for (; *s != '\0' && used < rows; used++, row++, col = 0) {
+		/* The last row is cut, with a mark. */
+		if (used + 1 == rows || sw_header_mark_width(s, utf8) <= c->width) {
+			(void)sw_canvas_put(c, row, 0, c->width, tint, utf8, s);
+			return used + 1;
+		}
+		for (const char *next = s; *s != '\0'; s = next) {
+			if (sw_header_mark_read(*s, &tint)) {
+				next = s + 1;
+				continue;
+			}
+			const uint32_t rune = sw_term_next(&next, utf8, &w);
+			if (col + w > c->width)
+				break;
+			for (int half = 0; half < w && row < c->height; half++)
+				set_cell(c, row, col++, half == 0 ? rune : 0, tint);
+		}
+	}
+	return used;
+}
+
+struct sw_canvas sw_canvas_below(const struct sw_canvas *c, int row)
+{
+	return (struct sw_canvas){.width = c->width,
+				  .height = c->height - row,
+				  .marked = -1,
+				  .cells = c->cells + (size_t)row * (size_t)c->width};
+}

@@ -31,6 +31,14 @@ void sw_canvas_fini(struct sw_canvas *c);
 int sw_canvas_put(struct sw_canvas *c, int row, int col, int max, enum sw_tint tint, bool utf8,
 		  const char *marked);
 
+/* The same on up to `rows` rows from its beginning, broken where a row ends. Returns how many it
+ * took. */
+int sw_canvas_wrap(struct sw_canvas *c, int row, int rows, enum sw_tint tint, bool utf8,
+		   const char *marked);
+
+/* The rows from `row` on as a canvas of their own, which has no cursor: it borrows the cells. */
+struct sw_canvas sw_canvas_below(const struct sw_canvas *c, int row);
+
 /* Makes a row blank again; one outside the canvas is left out. */
 void sw_canvas_blank(struct sw_canvas *c, int row);
 

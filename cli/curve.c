@@ -101,7 +101,8 @@ sw_status sw_curve_take(struct sw_curve *c, const cJSON *result, const char *met
 
 static int role_of(const char *state)
 {
-	if (strcmp(state, "COMPLETED") == 0)
+	/* "": it has left the table, as only ended ones do. */
+	if (state[0] == '\0' || strcmp(state, "COMPLETED") == 0)
 		return SW_PLOT_PLAIN;
 	if (!sw_view_is_end(state))
 		return SW_PLOT_RUNNING;
@@ -146,6 +147,10 @@ static void add_trial(struct sw_buf *b, const struct sw_curve *c, const struct s
 
 	sw_header_mark(b, SW_TINT_BOLD);
 	(void)sw_buf_addf(b, "trial %" PRIu64 "/%" PRIu64 "  ", c->sweep, c->trial);
+	if (sw_json_uint(sw_json_get(v->head, "best"), "trial") == c->trial)
+		(void)sw_buf_adds(b, "the best  ");
+	if (trial == NULL)
+		return;
 	sw_header_mark(b, sw_grid_tint(state));
 	sw_term_add(b, state, utf8, 0);
 	sw_header_mark(b, SW_TINT_NONE);
@@ -178,7 +183,7 @@ static void put_line(struct sw_canvas *canvas, int y, char *text, bool utf8)
 }
 
 sw_status sw_curve_draw(struct sw_canvas *canvas, const struct sw_curve *c, const struct sw_view *v,
-			const struct sw_look *look, int64_t now_us)
+			const struct sw_look *look, int64_t now_us, bool alone)
 {
 	const struct sw_view_row *row = row_of(c, v);
 	const bool utf8 = look->utf8;
@@ -187,15 +192,21 @@ sw_status sw_curve_draw(struct sw_canvas *canvas, const struct sw_curve *c, cons
 	struct sw_buf b;
 
 	sw_buf_init(&b, (size_t)1 << 20);
-	(void)sw_header_line(&b, v, 0, utf8, now_us);
-	(void)sw_buf_adds(&b, "\n");
+	if (alone) {
+		(void)sw_header_line(&b, v, 0, utf8, now_us);
+		(void)sw_buf_adds(&b, "\n");
+	}
 	add_trial(&b, c, v, trial, utf8);
 	(void)sw_buf_adds(&b, "\n");
-	sw_fmt_params(&b, sw_json_get(trial, "params"), sw_json_get(v->head, "parameters"), utf8);
-	(void)sw_buf_adds(&b, "\n");
+	if (alone) {
+		sw_fmt_params(&b, sw_json_get(trial, "params"), sw_json_get(v->head, "parameters"),
+			      utf8);
+		(void)sw_buf_adds(&b, "\n");
+	}
 	if (c->n > 0) {
 		build_plot(&p, c, v, sw_json_text(trial, "state", ""));
-		sw_plot_braille(&p, canvas->width, canvas->height - 4, look->color, utf8, &b);
+		sw_plot_braille(&p, canvas->width, canvas->height - (alone ? 4 : 1), look->color,
+				utf8, &b);
 		sw_plot_fini(&p);
 	} else {
 		(void)sw_buf_adds(&b, c->more || c->id != 0 ? "reading its reports"
@@ -204,7 +215,7 @@ sw_status sw_curve_draw(struct sw_canvas *canvas, const struct sw_curve *c, cons
 					      : "it has not reported a value yet");
 	}
 	char *line = b.failed == SW_OK ? b.data : NULL;
-	for (int y = 0; line != NULL && y < canvas->height - 1; y++) {
+	for (int y = 0; line != NULL && y < canvas->height - (alone ? 1 : 0); y++) {
 		char *end = strchr(line, '\n');
 
 		if (end != NULL)
@@ -212,9 +223,11 @@ sw_status sw_curve_draw(struct sw_canvas *canvas, const struct sw_curve *c, cons
 		put_line(canvas, y, line, utf8);
 		line = end;
 	}
-	(void)sw_canvas_put(canvas, canvas->height - 1, 0, canvas->width, SW_TINT_DIM, false,
-			    "Up, Down: another trial  q: back");
-	sw_live_hint(canvas);
+	if (alone) {
+		(void)sw_canvas_put(canvas, canvas->height - 1, 0, canvas->width, SW_TINT_DIM,
+				    false, "Up, Down: another trial  q: back");
+		sw_live_hint(canvas);
+	}
 	const sw_status rc = b.failed == SW_NOMEM ? SW_NOMEM : SW_OK;
 	sw_buf_fini(&b);
 	return rc;

@@ -42,9 +42,10 @@ bool sw_curve_ask(struct sw_curve *c, const struct sw_view *v, char params[160])
  * replaces what was behind it. SW_NOMEM. */
 SW_NODISCARD sw_status sw_curve_take(struct sw_curve *c, const cJSON *result, const char *metric);
 
-/* Draws it on the whole of a blank canvas. v: its sweep. now_us: monotonic. SW_NOMEM. */
+/* Draws it on the whole of a blank canvas; alone: that is the screen, with its sweep above and the
+ * keys below, else it has a table above. v: its sweep. now_us: monotonic. SW_NOMEM. */
 SW_NODISCARD sw_status sw_curve_draw(struct sw_canvas *canvas, const struct sw_curve *c,
 				     const struct sw_view *v, const struct sw_look *look,
-				     int64_t now_us);
+				     int64_t now_us, bool alone);
 
 #endif

@@ -132,7 +132,7 @@ static void add_trials(struct sw_buf *b, const struct sw_view *v, bool utf8)
 		(void)sw_buf_addf(b, "  %llu ", (unsigned long long)n);
 		tinted(b, sw_grid_tint(sw_states[i]), sw_states[i], utf8);
 		/* with more states than these the line would not fit 80 columns */
-		if (is_pruned && done > 0 && states <= 3)
+		if (is_pruned && done > 0 && states + (n == 0) <= 3)
 			(void)sw_buf_addf(b, " (%.0f%%)", 100.0 * (double)pruned / (double)done);
 	}
 }
@@ -271,11 +271,15 @@ void sw_header_print(struct sw_buf *out, const struct sw_view *v, int line,
 {
 	struct sw_buf b;
 
+	struct sw_look whole = *look;
+
 	sw_buf_init(&b, (size_t)1 << 20);
 	const bool there = sw_header_line(&b, v, line, look->utf8, now_us);
+	if (line == 1)
+		whole.width = 0; /* the terminal breaks a cause better than a cut would */
 	if (b.failed != SW_OK)
 		out->failed = b.failed;
 	else if (there)
-		sw_header_mark_print(out, b.data, look);
+		sw_header_mark_print(out, b.data, &whole);
 	sw_buf_fini(&b);
 }

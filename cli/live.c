@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HINT_ROOM 8 /* columns of "  ? keys" */
+#define HINT_ROOM  8  /* columns of "  ? keys" */
+#define CAUSE_ROWS 3  /* at most, for one */
+#define HIGH       36 /* lines of a screen that has room for a curve */
 
 void sw_live_more(struct sw_buf *b, const struct sw_view *v, const cJSON *const *shown, size_t n)
 {
@@ -94,7 +96,8 @@ struct table {
 	const struct sw_view_row *rows; /* the first that is shown */
 	const cJSON **trials;           /* [n] of them */
 	size_t n;
-	bool focus; /* it has the cursor */
+	bool focus;        /* it has the cursor */
+	struct sw_buf why; /* the cause that stands below; empty: none */
 };
 
 /* The trials as a table from canvas row y on. */
@@ -115,6 +118,9 @@ static sw_status draw_trials(struct sw_canvas *c, int y, const struct table *t, 
 	(void)sw_grid_fit(&g, c->width, widths);
 	if (t->focus)
 		note_columns(t->b, &g, widths, how.metric);
+	if (t->focus && g.n_cols > 0)
+		t->b->cause_room =
+			strcmp(g.cols[g.n_cols - 1].name, "cause") == 0 ? widths[g.n_cols - 1] : 0;
 	draw_row(c, y, &g, -1, widths);
 	for (size_t i = 0; i < t->n; i++) {
 		draw_row(c, y + 1 + (int)i, &g, (long)i, widths);
@@ -144,11 +150,32 @@ static void add_rest(struct sw_buf *out, const struct table *t, bool utf8)
 	sw_live_more(out, t->v, t->trials, t->n);
 }
 
+/* Of the trial under the cursor, or the first here that failed or is silent, what its column does
+ * not show: "1/7 FAILED: exit:1". */
+static void add_why(struct table *t, const struct sw_view_row *rows, size_t n, bool utf8)
+{
+	for (size_t i = 0; t->focus && i < n && t->why.len == 0; i++) {
+		const char *state = sw_json_text(rows[i].json, "state", "");
+		char text[64];
+		const char *silent = sw_trial_grid_silent(rows[i].json, text);
+		const char *cause = silent != NULL ? silent
+						   : sw_json_text(rows[i].json, "cause", "");
+		const bool told = t->b->trial != 0
+					  ? rows[i].trial == t->b->trial
+					  : silent != NULL || sw_grid_tint(state) == SW_TINT_RED;
+		if (!told || sw_term_width(cause, utf8) <= t->b->cause_room)
+			continue;
+		(void)sw_buf_addf(&t->why, "%llu/%llu %s: ", (unsigned long long)t->v->sweep,
+				  (unsigned long long)rows[i].trial, state);
+		sw_term_add(&t->why, cause, utf8, 0);
+	}
+}
+
 /* The table of one view in rows [y, end) of the canvas. */
 static sw_status draw_table(struct sw_canvas *c, int y, int end, struct table *t, bool utf8,
 			    int64_t now_us)
 {
-	const size_t room = (size_t)(end - y - 2); /* without the names and the last line */
+	size_t room = (size_t)(end - y - 2); /* without the names and the last line */
 	struct sw_view_row *rows = NULL;
 	struct sw_buf rest;
 	size_t n, first = 0;
@@ -156,6 +183,14 @@ static sw_status draw_table(struct sw_canvas *c, int y, int end, struct table *t
 
 	if (rc != SW_OK)
 		return rc;
+	sw_buf_init(&t->why, 65536);
+	add_why(t, rows, n, utf8);
+	int below =
+		(sw_term_width(t->why.len > 0 ? t->why.data : "", utf8) + c->width - 1) / c->width;
+	below = below < CAUSE_ROWS ? below : CAUSE_ROWS;
+	/* A screen that is too low for both keeps its trials. */
+	below = room > (size_t)below ? below : 0;
+	room -= (size_t)below;
 	/* Only the table with the cursor scrolls; the others show their first trials. */
 	if (t->focus) {
 		sw_browse_settle(t->b, rows, n, room);
@@ -173,8 +208,11 @@ static sw_status draw_table(struct sw_canvas *c, int y, int end, struct table *t
 	if (rc == SW_OK && rest.failed == SW_OK && rest.len > 0)
 		(void)sw_canvas_put(c, y + 1 + (int)t->n, 0, c->width - HINT_ROOM, SW_TINT_DIM,
 				    utf8, rest.data);
-	if (rest.failed == SW_NOMEM)
+	if (rc == SW_OK && below > 0 && t->why.failed == SW_OK)
+		(void)sw_canvas_wrap(c, y + 2 + (int)t->n, below, SW_TINT_RED, utf8, t->why.data);
+	if (rest.failed == SW_NOMEM || t->why.failed == SW_NOMEM)
 		rc = SW_NOMEM;
+	sw_buf_fini(&t->why);
 	sw_buf_fini(&rest);
 	free((void *)t->trials);
 	free(rows);
@@ -195,7 +233,8 @@ static sw_status draw_view(struct sw_canvas *c, int top, int height, struct tabl
 		const bool there = sw_header_line(&b, t->v, line, utf8, now_us);
 
 		if (b.failed == SW_OK && there)
-			(void)sw_canvas_put(c, y++, 0, c->width, SW_TINT_NONE, utf8, b.data);
+			y += sw_canvas_wrap(c, y, line == 1 ? CAUSE_ROWS : 1, SW_TINT_NONE, utf8,
+					    b.data);
 		if (b.failed == SW_NOMEM)
 			rc = SW_NOMEM;
 		sw_buf_clear(&b); /* a line too long for its buffer is left out */
@@ -214,6 +253,15 @@ void sw_live_hint(struct sw_canvas *c)
 		if (c->cells[(size_t)(c->height - 1) * (size_t)c->width + (size_t)x].rune != ' ')
 			return;
 	(void)sw_canvas_put(c, c->height - 1, at + 2, HINT_ROOM, SW_TINT_DIM, false, "? keys");
+}
+
+int sw_live_below(const struct sw_view *views, size_t n, int height)
+{
+	const int table = SW_HEADER_LINES + 2 + CAUSE_ROWS + (int)(n == 1 ? views->n : 0);
+
+	if (n != 1 || height < HIGH || sw_json_uint(sw_json_get(views->head, "best"), "trial") == 0)
+		return 0;
+	return height - table > height / 3 ? height - table : height / 3;
 }
 
 sw_status sw_live_draw(struct sw_canvas *c, const struct sw_view *views, size_t n,

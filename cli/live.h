@@ -7,9 +7,14 @@
 #include "cli/canvas.h"
 #include "cli/view.h"
 
+/* How many of the lowest lines of a screen are for a curve: what one sweep's table leaves of a high
+ * one, a third at least. 0: none. */
+int sw_live_below(const struct sw_view *views, size_t n, int height);
+
 /* Draws the views one above the other, each in its share of the height: four lines of header, the
- * names of the columns, trials as b has them, and a line of what was chosen and how many are not
- * shown; at its end "? keys". Settles the cursor. now_us: monotonic. SW_NOMEM. */
+ * names of the columns, trials as b has them, a line of what was chosen and how many are not shown,
+ * and the whole cause of the trial under the cursor, or else of the latest that failed, where its
+ * column has no room; at its end "? keys". Settles the cursor. now_us: monotonic. SW_NOMEM. */
 SW_NODISCARD sw_status sw_live_draw(struct sw_canvas *c, const struct sw_view *views, size_t n,
 				    struct sw_browse *b, bool utf8, int64_t now_us);
 

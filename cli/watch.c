@@ -36,7 +36,8 @@ struct watch {
 	int64_t retry_at[MAX_SWEEPS];
 	bool on_screen, json, left;
 	struct sw_browse browse; /* what keys have chosen */
-	struct sw_curve curve;   /* of the trial under the cursor */
+	struct sw_curve curve;   /* of the trial under the cursor, or the best */
+	bool curved;             /* it is on the screen */
 	size_t asked;            /* the client that was asked for its reports */
 	int64_t shown_at;        /* when something was last drawn; 0: never */
 	bool dirty;
@@ -176,21 +177,32 @@ static sw_status tend_views(struct watch *w, size_t *open, struct sw_err *err)
 
 static sw_status show_screen(struct watch *w, int64_t now)
 {
-	struct sw_canvas canvas;
+	const struct sw_view *v = &w->views[w->browse.view];
+	struct sw_canvas canvas, part;
 	int width, height;
 	sw_status rc;
 
 	sw_screen_size(&width, &height);
+	const int below = sw_live_below(w->views, w->n, height);
 	rc = sw_canvas_init(&canvas, width, height);
-	if (rc == SW_OK)
-		rc = sw_live_draw(&canvas, w->views, w->n, &w->browse, w->cli->look.utf8, now);
-	if (rc == SW_OK && w->browse.curve && w->browse.trial != 0) {
-		/* After the table was drawn, which has settled the cursor. */
-		sw_curve_of(&w->curve, w->views[w->browse.view].sweep, w->browse.trial);
-		for (int row = 0; row < height; row++)
+	if (rc == SW_OK) {
+		part = canvas;
+		part.height -= below;
+		rc = sw_live_draw(&part, w->views, w->n, &w->browse, w->cli->look.utf8, now);
+		canvas.marked = part.marked;
+	}
+	/* After the table was drawn, which has settled the cursor. */
+	const bool alone = w->browse.curve && w->browse.trial != 0;
+	w->curved = alone || below > 0;
+	if (rc == SW_OK && w->curved) {
+		sw_curve_of(&w->curve, v->sweep,
+			    w->browse.trial != 0
+				    ? w->browse.trial
+				    : sw_json_uint(sw_json_get(v->head, "best"), "trial"));
+		for (int row = 0; alone && row < height; row++)
 			sw_canvas_blank(&canvas, row);
-		rc = sw_curve_draw(&canvas, &w->curve, &w->views[w->browse.view], &w->cli->look,
-				   now);
+		part = sw_canvas_below(&canvas, alone ? 0 : height - below);
+		rc = sw_curve_draw(&part, &w->curve, v, &w->cli->look, now, alone);
 	}
 	if (rc == SW_OK && w->browse.help)
 		sw_browse_help(&canvas);
@@ -222,8 +234,7 @@ static void ask_curve(struct watch *w)
 	struct sw_err why = SW_ERR_INIT;
 	char params[160];
 
-	if (!w->browse.curve || w->browse.trial == 0 || w->clients[i] == NULL ||
-	    !sw_curve_ask(&w->curve, &w->views[i], params))
+	if (!w->curved || w->clients[i] == NULL || !sw_curve_ask(&w->curve, &w->views[i], params))
 		return;
 	w->asked = i;
 	if (sw_client_send(w->clients[i], "trial.reports", params, SW_CLIENT_CONNECT_MS,

@@ -9,9 +9,9 @@
 const struct sw_plot_kind sw_plot_kinds[] = {
 	{"history", OF_METRIC | SW_PLOT_TAKES_NAMES, 0, SW_PLOT_SWEEPS, sw_plot_build_history},
 	{"curves", OF_METRIC | SW_PLOT_NEEDS_REPORTS, 0, 1, sw_plot_build_curves},
-	{"slice", OF_METRIC | OF_PARAMS, SW_PLOT_PANELS, 1, sw_plot_build_slice},
+	{"slice", OF_PARAMS | SW_PLOT_TAKES_LOG, SW_PLOT_PANELS, 1, sw_plot_build_slice},
 	{"contour", OF_PARAMS, 2, 1, sw_plot_build_contour},
-	{"parallel", OF_METRIC | OF_PARAMS, SW_PLOT_PANELS, 1, sw_plot_build_parallel},
+	{"parallel", OF_PARAMS | SW_PLOT_TAKES_LOG, SW_PLOT_PANELS, 1, sw_plot_build_parallel},
 	{"importance", OF_PARAMS, 0, 1, sw_plot_build_importance},
 	{"pareto", SW_PLOT_NEEDS_METRICS | SW_PLOT_TAKES_LOG, 0, 1, sw_plot_build_pareto},
 	{"edf", OF_METRIC, 0, SW_PLOT_SWEEPS, sw_plot_build_edf},

@@ -159,7 +159,7 @@ static sw_status draw(int width, int height)
 
 	sw_buf_init(&b, 1 << 20);
 	if (rc == SW_OK)
-		rc = sw_curve_draw(&c, &curve, &view, &look, 0);
+		rc = sw_curve_draw(&c, &curve, &view, &look, 0, true);
 	for (int y = 0; rc == SW_OK && y < height; y++) {
 		canvas_row(&c, y, &b);
 		rc = sw_buf_adds(&b, "\n");

@@ -181,6 +181,56 @@ TEST(live_table_says_what_is_wrong)
 	sw_view_fini(&v);
 }
 
+#define LONG_CAUSE                                                                                 \
+	"exit:1: ModuleNotFoundError: No module named 'one_with_a_name_that_needs_a_second_line'"
+
+static const struct {
+	int width, height;
+} sizes[] = {{40, 15}, {80, 24}, {100, 30}, {160, 50}};
+
+static void ck_assert_shown(const struct sw_canvas *c, const char *text, bool is)
+{
+	struct sw_buf b;
+
+	sw_buf_init(&b, 65536);
+	for (int i = 0; i < c->width * c->height; i++)
+		sw_term_add_rune(&b, c->cells[i].rune);
+	ck_assert_msg((strstr(b.data, text) != NULL) == is, "%d columns: %s", c->width, text);
+	sw_buf_fini(&b);
+}
+
+/* Whatever has no room: of the sweep, of the latest failed trial, or of that under the cursor. */
+TEST_ROWS(live_table_shows_a_whole_cause, sizes)
+{
+	cJSON *m = message("RUNNING", 1, 30), *trials = cJSON_GetObjectItem(m, "trials");
+	struct sw_browse b = {.trial = 0};
+	struct sw_canvas c;
+	struct sw_view v;
+
+	cJSON_ReplaceItemInObject(m, "cause", cJSON_CreateString(LONG_CAUSE " (5 alike)"));
+	for (int i = 4; i < 6; i++) {
+		cJSON_ReplaceItemInObject(
+			cJSON_GetArrayItem(trials, i), "cause",
+			cJSON_CreateString(i == 4 ? LONG_CAUSE : "rung 3: 5 of 9 behind 0.97"));
+		cJSON_ReplaceItemInObject(cJSON_GetArrayItem(trials, i), "state",
+					  cJSON_CreateString(i == 4 ? "FAILED" : "PRUNED"));
+	}
+	sw_view_init(&v, 1);
+	ck_assert_int_eq(sw_view_merge(&v, m, 0), SW_OK);
+	ck_assert_int_eq(sw_canvas_init(&c, sizes[_i].width, sizes[_i].height), SW_OK);
+	ck_assert_int_eq(sw_live_draw(&c, &v, 1, &b, true, 0), SW_OK);
+	ck_assert_shown(&c, LONG_CAUSE " (5 alike)", true);
+	ck_assert_shown(&c, "1/5 FAILED: " LONG_CAUSE, true);
+	sw_canvas_fini(&c);
+	b.trial = 6;
+	ck_assert_int_eq(sw_canvas_init(&c, sizes[_i].width, sizes[_i].height), SW_OK);
+	ck_assert_int_eq(sw_live_draw(&c, &v, 1, &b, true, 0), SW_OK);
+	ck_assert_shown(&c, "rung 3: 5 of 9 behind 0.97", true);
+	ck_assert_shown(&c, "1/5 FAILED: ", false);
+	sw_canvas_fini(&c);
+	sw_view_fini(&v);
+}
+
 TEST(live_tables_of_two_sweeps_share_the_height)
 {
 	struct sw_canvas c;
@@ -211,6 +261,9 @@ TEST(live_table_draws_at_any_size)
 
 	sw_view_init(&v, 1);
 	ck_assert_int_eq(sw_view_merge(&v, message("RUNNING", 1, 30), 0), SW_OK);
+	cJSON_ReplaceItemInObject(v.head, "cause", cJSON_CreateString(LONG_CAUSE));
+	cJSON_ReplaceItemInObject(v.rows[0].json, "cause", cJSON_CreateString(LONG_CAUSE));
+	cJSON_ReplaceItemInObject(v.rows[0].json, "state", cJSON_CreateString("FAILED"));
 	for (int w = 1; w < 130; w += 3)
 		for (int h = 1; h < 20; h += 2) {
 			struct sw_canvas c;

@@ -89,7 +89,7 @@ def still(daemon):  # noqa: F811
 
 
 @needs_tmux
-@pytest.mark.parametrize("width,height", [(80, 24), (100, 30), (60, 15)])
+@pytest.mark.parametrize("width,height", [(80, 24), (100, 30), (60, 15), (160, 50)])
 def test_live_table_at(still, tmp_path, width, height):
     with Pane(tmp_path, still, width, height, "watch", "1") as pane:
         check(f"{width}x{height}.txt", pane.look)
