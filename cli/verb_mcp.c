@@ -8,6 +8,7 @@
  * change something are not there. Which of them end something for good is said to the host, which
  * asks its user.
  */
+#include "cli/allowed.h"
 #include "cli/pass_env.h"
 #include "cli/spec_file.h"
 #include "cli/spec_path.h"
@@ -22,21 +23,6 @@
 #define NO_JSON   (-32700)
 #define NO_METHOD (-32601)
 #define NO_PARAMS (-32602)
-
-static const struct tool {
-	const char *method;
-	bool writes, ends;
-} tools[] = {
-	{"sweep.list", false, false},     {"sweep.get", false, false},
-	{"sweep.best", false, false},     {"sweep.plot", false, false},
-	{"trial.list", false, false},     {"trial.get", false, false},
-	{"trial.why", false, false},      {"trial.log", false, false},
-	{"sweep.validate", false, false}, {"sweep.submit", true, false},
-	{"sweep.pause", true, false},     {"sweep.resume", true, false},
-	{"sweep.extend", true, false},    {"trial.enqueue", true, false},
-	{"sweep.cancel", true, true},
-};
-#define N_TOOLS (sizeof tools / sizeof *tools)
 
 /* --- messages --- */
 
@@ -98,8 +84,13 @@ static void initialize(struct sw_jw *w, const cJSON *params)
 	sw_jw_kraw(w, "serverInfo", "{\"name\":\"sweepd\",\"version\":\"" SW_VERSION "\"}");
 }
 
+static bool is_tool(const struct sw_allowed *a, bool write)
+{
+	return (a->is & SW_ALLOWED_TOOL) != 0 && (write || (a->is & SW_ALLOWED_CHANGES) == 0);
+}
+
 /* "sweep.best" as the name of a tool, which has no points. */
-static void name_of(const struct tool *tool, char out[32])
+static void name_of(const struct sw_allowed *tool, char out[32])
 {
 	(void)snprintf(out, 32, "%s", tool->method);
 	*strchr(out, '.') = '_';
@@ -112,7 +103,7 @@ static bool is_hidden(const char *name)
 	       strcmp(name, "color") == 0 || strcmp(name, "ascii") == 0;
 }
 
-static void describe(struct sw_jw *w, const struct tool *tool, const cJSON *method)
+static void describe(struct sw_jw *w, const struct sw_allowed *tool, const cJSON *method)
 {
 	const cJSON *p, *params = sw_json_get(method, "params");
 	char name[32];
@@ -142,8 +133,8 @@ static void describe(struct sw_jw *w, const struct tool *tool, const cJSON *meth
 	sw_jw_kbool(w, "additionalProperties", false);
 	sw_jw_obj_end(w);
 	sw_jw_kobj(w, "annotations");
-	sw_jw_kbool(w, "readOnlyHint", !tool->writes);
-	sw_jw_kbool(w, "destructiveHint", tool->ends);
+	sw_jw_kbool(w, "readOnlyHint", (tool->is & SW_ALLOWED_CHANGES) == 0);
+	sw_jw_kbool(w, "destructiveHint", (tool->is & SW_ALLOWED_ENDS) != 0);
 	sw_jw_obj_end(w);
 	sw_jw_obj_end(w);
 }
@@ -157,12 +148,11 @@ static void list(struct sw_jw *w, bool write)
 
 	sw_jw_karr(w, "tools");
 	if (sw_json_parse(&document, text, n, NULL) == SW_OK) /* else there is no memory */
-		for (size_t i = 0; i < N_TOOLS; i++)
+		for (const struct sw_allowed *tool = sw_allowed; tool->method != NULL; tool++)
 			cJSON_ArrayForEach (method, sw_json_get(document, "methods"))
-				if (strcmp(sw_json_text(method, "name", ""), tools[i].method) ==
-					    0 &&
-				    (write || !tools[i].writes))
-					describe(w, &tools[i], method);
+				if (strcmp(sw_json_text(method, "name", ""), tool->method) == 0 &&
+				    is_tool(tool, write))
+					describe(w, tool, method);
 	cJSON_Delete(document);
 	sw_jw_arr_end(w);
 }
@@ -170,8 +160,8 @@ static void list(struct sw_jw *w, bool write)
 /* --- calls --- */
 
 /* The method's params: the arguments, and what `sweep` itself would add. SW_NOMEM, SW_IO. */
-static sw_status write_params(struct sw_cli *c, const struct tool *tool, const cJSON *arguments,
-			      struct sw_buf *out, struct sw_err *err)
+static sw_status write_params(struct sw_cli *c, const struct sw_allowed *tool,
+			      const cJSON *arguments, struct sw_buf *out, struct sw_err *err)
 {
 	cJSON *spec = cJSON_GetObjectItemCaseSensitive(arguments, "spec");
 	sw_status rc = SW_OK;
@@ -195,7 +185,7 @@ static sw_status write_params(struct sw_cli *c, const struct tool *tool, const c
 }
 
 /* A drawing is a resource of its own kind; all else is JSON as text, a refusal too. */
-static void write_content(struct sw_jw *w, const struct tool *tool, const cJSON *arguments,
+static void write_content(struct sw_jw *w, const struct sw_allowed *tool, const cJSON *arguments,
 			  const cJSON *told)
 {
 	const char *svg = sw_json_text(told, "text", "");
@@ -223,7 +213,8 @@ static void write_content(struct sw_jw *w, const struct tool *tool, const cJSON 
 	sw_buf_fini(&text);
 }
 
-static void call(struct sw_cli *c, struct sw_jw *w, const struct tool *tool, const cJSON *arguments)
+static void call(struct sw_cli *c, struct sw_jw *w, const struct sw_allowed *tool,
+		 const cJSON *arguments)
 {
 	struct sw_reply r = SW_REPLY_INIT;
 	struct sw_err err = SW_ERR_INIT;
@@ -260,16 +251,19 @@ static bool take_request(struct sw_cli *c, const cJSON *id, const char *method, 
 {
 	const bool write = (c->args.given & SW_OPT_WRITE) != 0;
 	const char *wants = sw_json_text(params, "name", "");
-	const struct tool *tool = tools;
+	const struct sw_allowed *tool = sw_allowed;
 	char name[32] = "";
 	struct sw_jw w;
 
 	if (strcmp(method, "tools/call") == 0) {
-		for (name_of(tool, name); strcmp(name, wants) != 0 && ++tool < tools + N_TOOLS;)
+		for (; tool->method != NULL; tool++) {
 			name_of(tool, name);
-		if (tool == tools + N_TOOLS)
+			if (is_tool(tool, true) && strcmp(name, wants) == 0)
+				break;
+		}
+		if (tool->method == NULL)
 			return refuse(c, id, NO_PARAMS, "there is no such tool");
-		if (tool->writes && !write)
+		if (!is_tool(tool, write))
 			return refuse(c, id, NO_PARAMS,
 				      "it changes something, and this is read-only: `sweep mcp "
 				      "--write`");

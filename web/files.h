@@ -4,7 +4,15 @@
 
 #include "web/http.h"
 
-/* Answers with the file of that URL, or that it has not changed, or that there is none. */
+struct sw_web_file {
+	const char *path, *type, *bytes; /* "/app.js"; of HTTP; of gzip */
+	const unsigned long *len;
+};
+
+/* Made by the build of web/page (web/CMakeLists.txt); NULL behind the last. */
+extern const struct sw_web_file sw_web_files[];
+
+/* Answers with the file of that path, or that it has not changed, or that there is none. */
 enum MHD_Result sw_web_files_send(struct sw_request *r, const char *path);
 
 #endif

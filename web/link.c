@@ -31,7 +31,7 @@ sw_status sw_link_call(struct sw_link *l, const char *method, const char *params
 
 		if (rc != SW_OK)
 			return rc;
-		rc = sw_client_call(l->client, method, params, SW_CLIENT_REPLY_MS, r, err);
+		rc = sw_client_call(l->client, method, params, l->reply_ms, r, err);
 		if (rc == SW_OK || rc == SW_INVALID)
 			return rc;
 		sw_client_close(l->client);

@@ -36,6 +36,7 @@ struct sw_link {
 	void (*tick)(struct sw_link *l, void *arg);
 	void *arg;
 	int tick_ms;
+	int reply_ms; /* how long an answer may take; then the daemon is away */
 	pthread_t thread;
 	pthread_mutex_t lock; /* guards the queue */
 	pthread_cond_t wake;

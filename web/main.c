@@ -14,6 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define QUICK_MS 10000 /* a few rows, from a daemon that may be at a slow commit */
+
 static int fail(const char *line)
 {
 	(void)fprintf(stderr, "sweep: web: %s\n", line);
@@ -48,8 +50,9 @@ static sw_status start(struct sw_web *web, const char *socket, struct sw_client 
 				      .host = web->host,
 				      .tick = sw_events_tick,
 				      .arg = &web->events,
-				      .tick_ms = SW_EVENTS_MS};
-	web->slow = (struct sw_link){.socket = socket};
+				      .tick_ms = SW_EVENTS_MS,
+				      .reply_ms = client != NULL ? SW_CLIENT_REPLY_MS : QUICK_MS};
+	web->slow = (struct sw_link){.socket = socket, .reply_ms = SW_CLIENT_REPLY_MS};
 	web->plots = client != NULL ? &web->quick : &web->slow;
 	web->http.route = sw_web_route;
 	web->http.arg = web;

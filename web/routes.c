@@ -1,5 +1,6 @@
 #include "web/routes.h"
 #include "base/memory.h"
+#include "cli/allowed.h"
 #include "cli/pass_env.h"
 #include "cli/spec_file.h"
 #include "plot/write.h"
@@ -13,25 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The methods of the socket that the page calls, and no other: none of them is a worker's. */
-static const struct {
-	const char *name;
-	bool changes; /* refused with --read-only */
-	bool slow;
-} methods[] = {
-	{"daemon.info", false, false},   {"device.list", false, false},
-	{"sweep.list", false, true},     {"sweep.get", false, false},
-	{"sweep.best", false, true},     {"sweep.watch", false, false},
-	{"sweep.plot", false, true},     {"trial.list", false, true},
-	{"trial.get", false, false},     {"trial.reports", false, true},
-	{"trial.why", false, false},     {"trial.log", false, false},
-	{"trial.output", false, true},   {"sweep.pause", true, false},
-	{"sweep.resume", true, false},   {"sweep.cancel", true, false},
-	{"sweep.extend", true, false},   {"sweep.edit", true, false},
-	{"sweep.annotate", true, false}, {"sweep.delete", true, false},
-	{"trial.enqueue", true, false},  {"trial.retry", true, false},
-	{"trial.cancel", true, false},
-};
+#define PAGE      "/index.html"
+#define READ_ONLY "this page is read-only (sweep web --read-only)"
 
 static enum MHD_Result not_found(struct sw_request *r)
 {
@@ -46,33 +30,47 @@ static enum MHD_Result pass_on(struct sw_request *r)
 	return sw_http_reply(r, 200, "application/json", r->call.reply.line);
 }
 
+/* JSON of the page's as an object, the caller's. NULL: it is none, and err says why. */
+static cJSON *read_object(const char *text, struct sw_err *err)
+{
+	cJSON *tree = NULL;
+
+	if (sw_json_parse(&tree, text, strlen(text), err) == SW_OK && cJSON_IsObject(tree))
+		return tree;
+	cJSON_Delete(tree);
+	if (err->code == SW_OK)
+		(void)sw_err_set(err, SW_INVALID, "no JSON object");
+	return NULL;
+}
+
+/* Asks with an object, which is taken: written anew, for a line break would end the message. */
+static enum MHD_Result ask(struct sw_request *r, struct sw_link *link, const char *method,
+			   cJSON *params, bool changes,
+			   enum MHD_Result (*respond)(struct sw_request *r))
+{
+	char *text = cJSON_PrintUnformatted(params);
+
+	cJSON_Delete(params);
+	return text != NULL ? sw_http_ask(r, link, method, text, changes, respond) : MHD_NO;
+}
+
 static enum MHD_Result call_method(struct sw_request *r, struct sw_web *web, const char *name)
 {
+	const struct sw_allowed *allowed = sw_allowed_find(name, SW_ALLOWED_PAGE);
+	const bool changes = allowed != NULL && (allowed->is & SW_ALLOWED_CHANGES) != 0;
 	struct sw_err err = SW_ERR_INIT;
-	size_t i = 0;
 
-	while (i < sizeof methods / sizeof *methods && strcmp(methods[i].name, name) != 0)
-		i++;
-	if (i == sizeof methods / sizeof *methods)
+	if (allowed == NULL)
 		return sw_http_refuse(r, 404, "the page does not call that method");
-	if (methods[i].changes && web->read_only)
-		return sw_http_refuse(r, 403, "this page is read-only (sweep web --read-only)");
-	if (r->body.len == 0)
-		(void)sw_buf_adds(&r->body, "{}");
-	/* A line break would end the message; what is no object, or no JSON, is refused here. */
-	cJSON *tree = NULL;
-	if (r->body.failed != SW_OK ||
-	    sw_json_parse(&tree, r->body.data, r->body.len, &err) != SW_OK ||
-	    !cJSON_IsObject(tree)) {
-		cJSON_Delete(tree);
-		return sw_http_refuse(r, 400, err.code != SW_OK ? err.msg : "no JSON object");
-	}
-	char *params = cJSON_PrintUnformatted(tree);
-	cJSON_Delete(tree);
-	if (params == NULL)
+	if (changes && web->read_only)
+		return sw_http_refuse(r, 403, READ_ONLY);
+	if (sw_buf_adds(&r->body, r->body.len == 0 ? "{}" : "") != SW_OK)
 		return MHD_NO;
-	return sw_http_ask(r, methods[i].slow ? web->plots : &web->quick, methods[i].name, params,
-			   methods[i].changes, pass_on);
+	cJSON *params = read_object(r->body.data, &err);
+	if (params == NULL)
+		return sw_http_refuse(r, 400, err.msg);
+	return ask(r, (allowed->is & SW_ALLOWED_SLOW) != 0 ? web->plots : &web->quick,
+		   allowed->method, params, changes, pass_on);
 }
 
 /* --- plots --- */
@@ -81,6 +79,9 @@ static enum MHD_Result draw(struct sw_request *r)
 {
 	const char *text = sw_json_text(r->call.reply.result, "text", "");
 
+	/* What is saved as a file is no refusal. */
+	if (r->call.rc != SW_OK && sw_http_query(r, "whole") != NULL)
+		return sw_http_refuse(r, 404, r->call.err.msg);
 	if (r->call.rc != SW_OK)
 		return pass_on(r);
 	if (strstr(r->path, ".csv") != NULL)
@@ -98,67 +99,21 @@ static enum MHD_Result plot_style(struct sw_request *r)
 	return sw_http_reply_buf(r, 200, "text/css; charset=utf-8", &b);
 }
 
-/* "a,b" as an array of texts, or of numbers. */
-static void write_list(struct sw_jw *w, const char *key, const char *list, bool numbers)
-{
-	char item[160];
-
-	if (list == NULL)
-		return;
-	sw_jw_karr(w, key);
-	while (*list != '\0') {
-		const size_t n = strcspn(list, ",");
-		(void)snprintf(item, sizeof item, "%.*s", (int)(n < 159 ? n : 159), list);
-		if (numbers)
-			sw_jw_int(w, strtoll(item, NULL, 10));
-		else
-			sw_jw_str(w, item);
-		list += n + (list[n] == ',');
-	}
-	sw_jw_arr_end(w);
-}
-
-static void write_text(const struct sw_request *r, struct sw_jw *w, const char *key)
-{
-	const char *value = sw_http_query(r, key);
-
-	if (value != NULL && value[0] != '\0')
-		sw_jw_kstr(w, key, value);
-}
-
-static void write_number(const struct sw_request *r, struct sw_jw *w, const char *key)
-{
-	const char *value = sw_http_query(r, key);
-
-	if (value != NULL)
-		sw_jw_kint(w, key, strtoll(value, NULL, 10));
-}
-
 static enum MHD_Result plot(struct sw_request *r, struct sw_web *web, uint64_t sweep,
 			    const char *kind, const char *format)
 {
-	struct sw_buf b;
-	struct sw_jw w;
+	const char *text = sw_http_query(r, "ask");
+	struct sw_err err = SW_ERR_INIT;
+	cJSON *params = read_object(text != NULL ? text : "{}", &err);
 
-	sw_buf_init(&b, 65536);
-	sw_jw_init_obj(&w, &b);
-	sw_jw_kint(&w, "sweep", (int64_t)sweep);
-	sw_jw_kstr(&w, "plot", kind);
-	sw_jw_kstr(&w, "format", format);
-	write_list(&w, "params", sw_http_query(r, "params"), false);
-	write_list(&w, "with", sw_http_query(r, "with"), true);
-	write_text(r, &w, "state");
-	write_text(r, &w, "filter");
-	write_number(r, &w, "n");
-	write_number(r, &w, "width");
-	/* The page has a title and a style sheet: its policy takes none inside a document. */
-	sw_jw_kbool(&w, "bare", sw_http_query(r, "whole") == NULL);
-	sw_jw_obj_end(&w);
-	char *params = b.failed == SW_OK ? sw_buf_take(&b, NULL) : NULL;
-	sw_buf_fini(&b);
 	if (params == NULL)
-		return MHD_NO;
-	return sw_http_ask(r, web->plots, "sweep.plot", params, false, draw);
+		return sw_http_refuse(r, 400, err.msg);
+	(void)cJSON_AddNumberToObject(params, "sweep", (double)sweep);
+	(void)cJSON_AddStringToObject(params, "plot", kind);
+	(void)cJSON_AddStringToObject(params, "format", format);
+	/* The page has a title and a style sheet: its policy takes none inside a document. */
+	(void)cJSON_AddBoolToObject(params, "bare", sw_http_query(r, "whole") == NULL);
+	return ask(r, web->plots, "sweep.plot", params, false, draw);
 }
 
 /* --- a checkpoint --- */
@@ -172,20 +127,13 @@ static enum MHD_Result send_file(struct sw_request *r)
 	struct stat st;
 
 	if (r->call.rc != SW_OK)
-		return pass_on(r);
-	if (web->host != NULL) {
-		(void)sw_err_set(&r->call.err, SW_NOT_FOUND,
-				 "the file lies on the other machine: scp '%s:%s' . fetches it",
-				 web->host, path);
 		return sw_http_refuse(r, 404, r->call.err.msg);
-	}
-	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	const int fd =
+		web->host != NULL ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
 		if (fd >= 0)
 			(void)close(fd);
-		(void)sw_err_set(&r->call.err, SW_NOT_FOUND,
-				 "%s: no file that can be sent; a program's is a folder", path);
-		return sw_http_refuse(r, 404, r->call.err.msg);
+		return sw_http_refuse(r, 404, "it is no file of this machine");
 	}
 	struct MHD_Response *response = MHD_create_response_from_fd64((uint64_t)st.st_size, fd);
 	(void)snprintf(disposition, sizeof disposition, "attachment; filename=\"%.200s\"",
@@ -256,7 +204,7 @@ static enum MHD_Result spec(struct sw_request *r, struct sw_web *web, bool submi
 	struct sw_jw w;
 
 	if (submit && web->read_only)
-		return sw_http_refuse(r, 403, "this page is read-only (sweep web --read-only)");
+		return sw_http_refuse(r, 403, READ_ONLY);
 	if (sw_buf_adds(&r->body, "") != SW_OK) /* text for what follows, though it be empty */
 		return MHD_NO;
 	if (sw_spec_file_parse(&tree, &r->body, "-", "spec", web->host != NULL, &err) != SW_OK) {
@@ -320,14 +268,14 @@ static enum MHD_Result get_sweep(struct sw_request *r, struct sw_web *web)
 	if (!take_number(&path, "/sweep/", &sweep))
 		return not_found(r);
 	if (*path == '\0')
-		return sw_web_files_send(r, "/");
+		return sw_web_files_send(r, PAGE);
 	if (sscanf(path, "/plot/%23[a-z].%3[a-z]%n", kind, format, &end) == 2 &&
 	    path[end] == '\0' && (strcmp(format, "svg") == 0 || strcmp(format, "csv") == 0))
 		return plot(r, web, sweep, kind, format);
 	if (!take_number(&path, "/trial/", &trial))
 		return not_found(r);
 	if (*path == '\0')
-		return sw_web_files_send(r, "/");
+		return sw_web_files_send(r, PAGE);
 	return strcmp(path, "/checkpoint") == 0 ? checkpoint(r, web, sweep, trial) : not_found(r);
 }
 
@@ -337,6 +285,10 @@ static enum MHD_Result get(struct sw_request *r, struct sw_web *web)
 
 	if (strncmp(path, "/sweep/", 7) == 0)
 		return get_sweep(r, web);
+	if (strcmp(path, "/") == 0 || strcmp(path, "/compare") == 0 || strcmp(path, "/new") == 0)
+		return sw_web_files_send(r, PAGE);
+	if (strcmp(path, "/favicon.ico") == 0) /* of a page that names none */
+		return sw_web_files_send(r, "/icon.svg");
 	if (strcmp(path, "/about") == 0)
 		return about(r, web);
 	if (strcmp(path, "/events") == 0)

@@ -5,9 +5,10 @@
  *   GET  /app.js, ...                                    its files (web/files.h)
  *   GET  /about                                          what it may do here, as JSON
  *   GET  /events?sweeps=1,2&list=1                       what changes (web/events.h)
- *   GET  /sweep/1/plot/curves.svg?filter=...             sweep.plot as a bare drawing, or .csv
+ *   GET  /sweep/1/plot/curves.svg?ask={"filter":...}     sweep.plot as a bare drawing, or .csv;
+ *                                                        with &whole=1 as a file of its own
  *   GET  /sweep/1/trial/7/checkpoint                     the file, from the daemon's own machine
- *   POST /call/METHOD                                    params as JSON: one of the methods below
+ *   POST /call/METHOD                                    params as JSON: see cli/allowed.c
  *   POST /spec/validate, /spec/submit                    a spec as text, JSON or YAML
  */
 #ifndef SW_WEB_ROUTES_H

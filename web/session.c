@@ -80,7 +80,9 @@ bool sw_web_session_is_host(const struct sw_web_session *s, const char *host)
 	char here[32];
 
 	for (int i = 0; i < 2 && host != NULL; i++) {
-		(void)snprintf(here, sizeof here, "%s:%u", names[i], s->port);
+		/* A browser leaves out the port that http has anyway. */
+		(void)snprintf(here, sizeof here, s->port == 80 ? "%s" : "%s:%u", names[i],
+			       s->port);
 		if (strcmp(host, here) == 0)
 			return true;
 	}

@@ -398,8 +398,27 @@ def test_plot_and_checkpoint_are_sent_as_files(http, served):
     assert http.get(f"/sweep/{sweep}/plot/history.csv")[2].startswith(b"panel,series,x,y")
     status, _, body = http.get(f"/sweep/{sweep}/plot/nothing.svg")
     assert status == 200 and b"no plot is called" in body
-    assert b"has no checkpoint" in http.get(f"/sweep/{sweep}/trial/1/checkpoint")[2]
+    # What a browser would save is no refusal.
+    for path, says in ((f"/sweep/{sweep}/plot/nothing.csv?whole=1", b"no plot is called"),
+                       (f"/sweep/{sweep}/trial/1/checkpoint", b"has no checkpoint")):
+        status, _, body = http.get(path)
+        assert status == 404 and says in body
     assert http.get("/app.js", If_None_Match=http.get("/app.js")[1]["etag"])[0] == 304
+
+
+def test_port_80_stands_in_no_host_nor_origin(served):
+    with socket.socket() as s:
+        try:
+            s.bind(("127.0.0.1", 80))
+        except OSError as e:
+            pytest.skip(f"port 80: {e}")
+    served.end_page()
+    served.serve(80)
+    served.base = "http://127.0.0.1"
+    http = Http(served, cookie=False)
+    headers = http.get(f"/?token={served.token}", Host="127.0.0.1")[1]
+    http.cookie, http.key = headers["set-cookie"].partition(";")[0], headers["refresh"].partition("#")[2]
+    assert http.get("/about", Host="localhost")[0] == http.post("/call/sweep.list", Host="127.0.0.1")[0] == 200
 
 
 def test_it_ends_by_a_signal_with_streams_open(http):

@@ -182,7 +182,9 @@ def test_table_is_filtered_sorted_and_its_view_is_in_the_url(page, sweep):
     page.write("input.filter", "lrr < 1" + ENTER)
     page.sees('the sweep has no "lrr"; did you mean "lr"?')
     page.click("[role=tab]", "plots")
-    page.find("figure", 'the sweep has no "lrr"; did you mean "lr"?')
+    page.find("#found", 'the sweep has no "lrr"; did you mean "lr"?')
+    page.settle()
+    assert not [text for text in page.texts("figure") if "lrr" in text], "it is said once"
 
 
 def test_change_while_rows_are_on_their_way_comes_too(page, sweep):
@@ -296,6 +298,29 @@ def test_drag_over_numbers_that_are_categories_and_a_mistake_is_asked_once(page)
     for _ in range(20):  # each is a turn of the page's loop and an answer of the daemon
         page.script("return fetch('/about').then((r) => r.status)")
     assert page.script(asked) <= 2
+
+
+def test_second_drag_over_an_axis_takes_the_place_of_the_first(page):
+    """Also of a parameter whose name a column has: in a filter and a sort it stands in quotes."""
+    def drags(name, *ends):
+        before = page.find("input.filter")["value"]
+        drag(page, name, *ends)
+        return wait_until(lambda: (now := page.find("input.filter")["value"]) != before and now, "a filter")
+    with page.served.client() as client:
+        spec = {**SPEC, "parameters": {**SPEC["parameters"], "step": {"min": 1.0, "max": 9.0}}}
+        sweep = client.submit(spec)
+        run_trials(client, sweep, 12)
+    page.go(f"/sweep/{sweep}?filter=trial > 0")
+    drags("step", .2, .9)
+    drags("optimizer", .05, .5)
+    both = drags("step", .1, .8)
+    assert re.fullmatch(r'trial > 0 and optimizer in \("\w+"\) and "step" >= \S+ and "step" <= \S+', both), both
+    page.script("window.scrollTo(0, 0)")
+    page.go(f"/sweep/{sweep}?tab=trials")
+    page.click("[role=columnheader] button", '"step"')
+    wait_until(lambda: shown_rows(page) == rows(page, sweep, sort='"step"'), "sorted by the parameter")
+    steps = [page.ask("trial.get", sweep=sweep, trial=n)["params"]["step"] for n in shown_rows(page)]
+    assert steps == sorted(steps)
 
 
 UPPERMOST = """
@@ -437,6 +462,19 @@ def test_new_sweep_is_pasted_checked_and_submitted(page):
     assert page.ask("sweep.get", sweep=made["sweep"])["spec"]["parameters"]["lr"] == {"min": .001, "max": .1}
 
 
+def test_submit_is_for_the_text_that_was_found_good(page):
+    page.go("/new")
+    page.script(HELD.replace("/call/trial.list", "/spec/validate"))
+    page.click("textarea")
+    page.paste(WRONG.replace("min: 3", "min: 0.01"))
+    page.until("return 'release' in window", "an answer that is held")
+    page.key("x")
+    page.script("window.release()")
+    page.find(".faults li")
+    page.until("return window.taken", "the late answer")
+    assert "disabled" in page.find("button", "Submit")
+
+
 def test_daemon_that_is_killed_and_back_is_said(page, sweep):
     page.expected = ("/plot/", "/call/")  # what is asked for while it is away
     page.go(f"/sweep/{sweep}")
@@ -458,6 +496,38 @@ def test_daemon_that_is_killed_and_back_is_said(page, sweep):
     page.find(".facts", "PAUSED")
     assert page.ask("sweep.get", sweep=sweep)["state"] == "PAUSED"
     assert page.script("return window.kept"), "the page was loaded anew"
+
+
+def test_daemon_that_does_not_answer_is_said(page, sweep):
+    page.expected = ("/plot/", "/call/")
+    page.go(f"/sweep/{sweep}")
+    page.sees("12 of 40")
+    page.served.daemon.process.send_signal(signal.SIGSTOP)
+    try:
+        page.find("#link", "The daemon is away")
+    finally:
+        page.served.daemon.process.send_signal(signal.SIGCONT)
+    wait_until(lambda: "The daemon is away" not in page.text(), "it is back")
+
+
+FAILS_ONCE = """
+const real = window.fetch;
+window.fetch = (...asked) => {
+  if (!asked[0].includes("/plot/history")) return real(...asked);
+  window.fetch = real;
+  return Promise.reject(new TypeError("no network"));
+};
+"""
+
+
+def test_drawing_that_failed_is_asked_for_again(page, sweep):
+    page.go(f"/sweep/{sweep}")
+    page.find("figure svg.swp")
+    page.script(FAILS_ONCE)
+    with page.served.client() as client:
+        run_trials(client, sweep, 1)
+    page.find("figure", "`sweep web` has ended")
+    page.find("figure svg [data-trial='13']")
 
 
 def test_program_that_ends_is_said(page, sweep):
@@ -587,6 +657,22 @@ def test_all_is_done_by_keyboard_alone(page, sweep):
     page.key(ENTER)
     page.sees("0 of 7")
     assert page.ask("sweep.list")["sweeps"][0]["name"] == "pasted"
+
+
+def test_keys_of_one_character_can_be_turned_off(page, sweep):
+    page.key("?")
+    page.click("dialog label", "These keys are on")
+    page.click("dialog button", "Close")
+    page.go(f"/sweep/{sweep}")
+    page.sees("12 of 40")
+    page.key("g", "n", "/", "?")
+    assert page.browser.current_url.endswith(f"/sweep/{sweep}") and not page.count("dialog")
+    page.click("header button", "Keys")
+    page.click("dialog label", "These keys are on")
+    page.key(ESCAPE)
+    page.gone("dialog")
+    page.key("g")
+    page.sees("submitted")
 
 
 # Every view, with what is long in all of them: each is shown, then looked at.

@@ -61,6 +61,7 @@ def test_command_of_a_trial_like_another_makes_the_same_trial(page, client):
     ("Tag", "words", " ", lambda s: s["tags"]),
     ("Note", "text", "-n $(echo 'no') `x` \\ \"ü\"", lambda s: s["note"]),
     ("Note", "text", " ", lambda s: s["note"]),
+    ("Note", "text", "two\nlines", lambda s: s["note"]),
     ("Edit a range", "from", "-1e-3", lambda s: s["edits"][-1]["changes"]),
 ])
 def test_command_of_an_action_does_the_same(page, client, name, label, value, get):
@@ -145,6 +146,9 @@ def test_decisions_are_there_at_once_with_their_reasons(page, client):
                                        ".sort()") == [f"trial {n}" for n in done]
     run_trials(client, sweep, 1)
     page.find(".decided li:first-child", f"trial {done[-1] + 1}")
+    page.find("[role=log]", "Decided in the last minute")
+    page.browser.execute_script("const now = Date.now(); Date.now = () => now + 61000")
+    page.find("[role=log]", "Nothing. Before")
 
 
 def test_views_go_back_one_by_one(page, client):
@@ -188,18 +192,48 @@ def test_parameters_of_a_plot_are_chosen_and_stand_in_the_address(page, client):
     wait_until(lambda: "optimizer" not in page.find(f"{figure} svg")["text"], "a slice of one parameter")
 
 
+def test_list_loses_the_last_sweep_that_is_deleted_elsewhere(page, client):
+    sweep = client.call("sweep.submit", spec=ODD)["sweep"]
+    page.go("/")
+    page.find(f"tr[data-sweep='{sweep}']")
+    client.call("sweep.cancel", sweep=sweep)
+    client.call("sweep.delete", sweep=sweep)
+    page.sees("No sweeps yet")
+
+
+def test_compare_of_nothing_is_the_list_where_sweeps_are_ticked(page, client):
+    sweep = client.call("sweep.submit", spec=ODD)["sweep"]
+    page.go("/compare")
+    page.find(f"tr[data-sweep='{sweep}'] input")
+
+
+def test_tags_and_edits_from_elsewhere_come_with_the_next_change(page, client):
+    sweep = client.call("sweep.submit", spec=SPEC)["sweep"]
+    page.go(f"/sweep/{sweep}?tab=spec")
+    page.find("[aria-label=Spec]", "shapes")
+    client.call("sweep.annotate", sweep=sweep, tags=["late"], note="one\ntwo")
+    client.call("sweep.edit", sweep=sweep, ranges={"lr": {"min": 1e-3, "max": 1e-1}})
+    run_trials(client, sweep, 1)
+    page.find(".tag", "late")
+    page.sees("one\ntwo")
+    page.find("[aria-label=Edits]", "lr: 0.0001..0.1 → 0.001..0.1")
+
+
 def test_two_metrics_have_their_front(page, client):
     metrics = [{"name": "loss", "goal": "minimize"}, {"name": "cost", "goal": "minimize"}]
     spec = {k: v for k, v in SPEC.items() if k != "metric"}
     sweep = client.call("sweep.submit", spec=dict(spec, metrics=metrics))["sweep"]
+    page.go(f"/sweep/{sweep}")
+    page.find("figure", "pareto")
     for k in range(3):
         t = client.call("trial.ask", sweep=sweep)["trials"][0]
         at = {"sweep": sweep, "trial": t["trial"], "attempt": t["attempt"]}
         client.call("trial.report", **at, seq=1, step=1, metrics={"loss": k, "cost": -k})
         client.call("trial.tell", **at, state="COMPLETED")
-    page.go(f"/sweep/{sweep}")
     page.find(".facts", "3 trials")
-    page.find("figure", "pareto")
+    page.click("[role=tab]", "trials")
+    page.find("[role=columnheader]", "cost")
+    page.find(".row[data-trial='3']", "-2")
 
 
 def test_compare_has_the_best_parameters_side_by_side(page, client):

@@ -1,6 +1,6 @@
 // What one does: each asks once, shows the command that does the same, and says what was refused.
 import {call, sendSpec} from "/daemon.js";
-import {calm, h, modal, press, say, show} from "/dom.js";
+import {calm, h, modal, press, say, show, template} from "/dom.js";
 import {about, go} from "/route.js";
 import {parameter} from "/table.js";
 
@@ -17,26 +17,20 @@ const own = (words) => (words.some((w) => w.startsWith("-")) ? ["--", ...words] 
 // ([name, label, value, type, more]), and from what they hold the words of the command and the
 // parameters of the method; then(result) when it is done.
 function ask(title, verb, method, text, fields, words, params, then) {
-  const inputs = fields.map(([name, label, value, type = "text", more = {}]) => [name, h("input", {
-    name,
-    type,
-    value: value ?? "",
-    checked: type === "checkbox" && value,
-    step: type === "number" ? "any" : null,
-    required: type === "number",
-    ...more
-  }),
-                              label]);
-  const values = () => Object.fromEntries(
-    inputs.map(([name, i]) => [name, i.type === "checkbox" ? i.checked : i.value.trim()]));
-  const code = h("code"), line = h("p", {class: "refused", role: "alert"}),
-        act = h("button", {type: "submit", class: grave(verb)}, verb);
-  const shown = () => {
-    code.textContent = written(words(values()));
-  };
+  const t = template("action"), inputs = {};
+  for (const [name, label, value, type = "text", more] of fields) {
+    const i = inputs[name] = h(type === "textarea" ? type : "input",
+      {name, type, required: type === "number", step: type === "number" && "any", ...more});
+    if (type === "checkbox") i.checked = value;
+    else i.value = value ?? "";
+    t.fields.append(h("label", {}, label, " ", i));
+  }
+  const values = () => Object.fromEntries(Object.entries(inputs).map(
+    ([name, i]) => [name, i.type === "checkbox" ? i.checked : i.value.trim()]));
+  const shown = () => void (t.code.textContent = written(words(values())));
   const send = async (e) => {
     e.preventDefault();
-    act.disabled = true;
+    t.act.disabled = true;
     try {
       const result = await call(method, params(values()));
       dialog.close();
@@ -44,26 +38,28 @@ function ask(title, verb, method, text, fields, words, params, then) {
       then(result);
     } catch (refused) {
       const place = `${refused.place}/`.replaceAll("/", ".");
-      line.textContent = (refused.place && `${refused.place}: `) + refused.message;
-      for (const [name, input] of inputs)
+      t.line.textContent = (refused.place && `${refused.place}: `) + refused.message;
+      for (const [name, input] of Object.entries(inputs))
         input.setAttribute("aria-invalid", place.includes(`.${name}.`));
       dialog.querySelector("[aria-invalid=true]")?.focus();
     }
-    act.disabled = false;
+    t.act.disabled = false;
   };
+  t.head.textContent = title;
+  show(t.about, text);
+  t.act.textContent = verb;
+  t.act.classList.toggle("danger", grave(verb));
+  t.form.addEventListener("input", shown);
+  t.form.addEventListener("submit", send);
+  t.leave.addEventListener("click", () => dialog.close());
   shown();
-  const dialog =
-    modal({"aria-labelledby": "asked"}, h("h2", {id: "asked"}, title), text && h("p", {}, text),
-      h("form", {oninput: shown, onsubmit: send},
-        inputs.map(([, input, label]) => h("label", {}, label, " ", input)),
-        h("p", {class: "faint"}, "The same in a terminal: ", code), line,
-        h("div", {class: "bar"}, act, press("Leave it", () => dialog.close()))));
+  const dialog = modal({"aria-labelledby": "asked"}, t.all);
 }
 
 // What cannot be taken back looks so.
-const grave = (name) => /^(Cancel|Delete)/.test(name) && "danger";
+const grave = (name) => /^(Cancel|Delete)/.test(name);
 const button = (name, of, what) =>
-  press(name, what, {class: grave(name), "aria-label": `${name} ${of}`});
+  press(name, what, {class: grave(name) && "danger", "aria-label": `${name} ${of}`});
 
 // A value as it was typed: JSON where it is JSON, else a text.
 function typed(text) {
@@ -149,8 +145,9 @@ export function actions(s, changed, tell) {
         [["tags", "words", now.tags.join(" ")]], (v) => ["tag", sweep, ...own(v.tags.split(/\s+/))],
         (v) => ({sweep, tags: v.tags.split(/\s+/).filter(Boolean)}), changed)),
     fresh("Note",
-      (now) => ask(`Note on ${of}`, "Write", "sweep.annotate", null, [["note", "text", now.note]],
-        (v) => ["note", sweep, ...own([v.note])], (v) => ({sweep, note: v.note}), changed)),
+      (now) => ask(`Note on ${of}`, "Write", "sweep.annotate", null,
+        [["note", "text", now.note, "textarea"]], (v) => ["note", sweep, ...own([v.note])],
+        (v) => ({sweep, note: v.note}), changed)),
     !ended &&
       simple("Cancel", "sweep.cancel", "Its running trials stop. It cannot go on afterwards.",
         "Cancel the sweep"),
@@ -180,15 +177,8 @@ export function trialActions(sweep, t, names) {
 
 // A spec is pasted or typed, and checked while one types.
 export function newView(view) {
-  const text = h("textarea", {
-    rows: 16,
-    spellcheck: "false",
-    "aria-label": "Spec, YAML or JSON",
-    placeholder: "Paste a spec: YAML or JSON"
-  });
-  const faults = h("ul", {class: "faults"}),
-        submit = h("button", {type: "button", class: "submit", disabled: true}, "Submit");
-  let asked = 0;
+  const {all, code, text, faults, submit} = template("spec");
+  let typed = 0;  // how often: an answer is of the text that was asked about
 
   function tell(e) {
     const line = e.message.match(/\bline \d+/),
@@ -204,11 +194,11 @@ export function newView(view) {
     text.setSelectionRange(at, at + (lines[n - 1] || "").length);
   }
   const check = calm(600, async () => {
-    const mine = ++asked;
+    const mine = typed;
     if (!text.value.trim()) return show(faults);
     try {
       const r = await sendSpec("validate", text.value);
-      if (mine !== asked) return;
+      if (mine !== typed) return;
       submit.disabled = false;
       show(faults,
         h("li", {class: "good"},
@@ -216,10 +206,11 @@ export function newView(view) {
             r.rungs.length ? `, rungs at ${r.rungs.join(", ")}` : ""}`),
         r.warnings.map((w) => h("li", {}, "warning: ", w)));
     } catch (e) {
-      if (mine === asked) tell(e);
+      if (mine === typed) tell(e);
     }
   });
   text.addEventListener("input", () => {
+    typed++;
     submit.disabled = true;
     check();
   });
@@ -232,12 +223,8 @@ export function newView(view) {
       submit.disabled = false;
     }
   });
-  show(view, h("h1", {}, "New sweep"),
-    h("p", {class: "faint"}, "The same in a terminal: ", h("code", {}, written(["submit", "FILE"])),
-      ". Relative paths begin where `sweep web` was started."),
-    text, h("div", {role: "status"}, faults), h("div", {class: "bar"}, submit));
+  code.textContent = written(["submit", "FILE"]);
+  show(view, all);
   text.focus();
-  return () => {
-    asked++;
-  };
+  return () => void typed++;
 }

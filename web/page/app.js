@@ -1,6 +1,6 @@
 // Which view the URL names, links within the page, keys.
 import {get} from "/daemon.js";
-import {h, modal} from "/dom.js";
+import {modal, template} from "/dom.js";
 import {sweepsView} from "/sweeps.js";
 import {sweepView} from "/sweep.js";
 import {trialView} from "/trial.js";
@@ -11,16 +11,15 @@ const view = document.getElementById("view");
 let leave = () => {};
 
 function open(moved) {
-  const path = location.pathname;
-  const trial = path.match(/^\/sweep\/(\d+)\/trial\/(\d+)$/),
-        sweep = path.match(/^\/sweep\/(\d+)$/);
+  const path = location.pathname,
+        [, sweep, , trial] = path.match(/^\/sweep\/(\d+)(\/trial\/(\d+))?$/) || [];
+  const several = (query().get("sweeps") || "").split(",").map(Number).filter(Boolean).slice(0, 8);
   leave();
   document.querySelectorAll("dialog").forEach((d) => d.close());
   view.replaceChildren();
-  if (trial) leave = trialView(view, Number(trial[1]), Number(trial[2]));
-  else if (sweep) leave = sweepView(view, [Number(sweep[1])]);
-  else if (path === "/compare")
-    leave = sweepView(view, (query().get("sweeps") || "").split(",").map(Number).filter(Boolean));
+  if (trial) leave = trialView(view, Number(sweep), Number(trial));
+  else if (sweep) leave = sweepView(view, [Number(sweep)]);
+  else if (path === "/compare" && several.length) leave = sweepView(view, several);
   else if (path === "/new") leave = newView(view);
   else leave = sweepsView(view);
   document.title = `${view.querySelector("h1").textContent} · sweepd`;
@@ -33,46 +32,38 @@ function open(moved) {
 // A link of this page changes the view; with a key held it is the browser's.
 document.addEventListener("click", (e) => {
   const a = e.target.closest("a[href^='/']");
-  if (!a || a.hasAttribute("download") || a.target || e.ctrlKey || e.metaKey || e.shiftKey ||
-    e.button !== 0)
+  if (!a || e.defaultPrevented || a.hasAttribute("download") || a.target || e.ctrlKey ||
+    e.metaKey || e.shiftKey || e.button !== 0)
     return;
   e.preventDefault();
   go(a.getAttribute("href"));
 });
 addEventListener("popstate", () => open(false));
 
-const keys = [
-  ["/", "search or filter", () => document.querySelector("input[type=search]")?.focus()],
-  ["g", "the list of sweeps", () => go("/")],
-  ["n", "a new sweep", () => !about.read_only && go("/new")],
-  [
-    "u", "up: from a trial to its sweep",
-    () => {
-      const m = location.pathname.match(/^(\/sweep\/\d+)\/trial/);
-      go(m ? m[1] : "/");
-    }
-  ],
-  ["?", "these keys", () => help()],
-];
+const keys = {
+  "/": () => document.querySelector("input[type=search]")?.focus(),
+  g: () => go("/"),
+  n: () => about.read_only || go("/new"),
+  u: () => go(location.pathname.match(/^(\/sweep\/\d+)\/trial/)?.[1] || "/"),
+  "?": help,
+};
 
+// Whoever speaks to the computer turns them off: a word that is heard is many letters.
+const off = "keys off";
 function help() {
-  modal({"aria-label": "Keys"}, h("h2", {}, "Keys"),
-    h("dl", {class: "keys"},
-      keys.map(([key, what]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, what)])),
-    h("p", {}, "Tab and Enter reach everything; in tabs and tables the arrows move, Enter opens. ",
-      "A filter says what a drag over an axis says; Numbers has a link for each mark."),
-    h("form", {method: "dialog"}, h("button", {}, "Close")));
+  const t = template("keys");
+  t.on.checked = !localStorage.getItem(off);
+  t.on.addEventListener(
+    "change", () => (t.on.checked ? localStorage.removeItem(off) : localStorage.setItem(off, 1)));
+  modal({"aria-label": "Keys"}, t.all);
 }
 
 addEventListener("keydown", (e) => {
-  if (e.ctrlKey || e.metaKey || e.altKey ||
+  if (e.ctrlKey || e.metaKey || e.altKey || localStorage.getItem(off) || !(e.key in keys) ||
     e.target.closest("input:not([type=checkbox]), textarea, select, dialog"))
     return;
-  const found = keys.find(([key]) => key === e.key);
-  if (found) {
-    e.preventDefault();
-    found[2]();
-  }
+  e.preventDefault();
+  keys[e.key]();
 });
 
 route.open = open;

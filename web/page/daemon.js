@@ -17,9 +17,6 @@ if (location.hash.length > 40) {
   history.replaceState(null, "", location.pathname);
 }
 
-const post = (path, body) =>
-  fetch(path, {method: "POST", body, headers: {"X-Sweepd-Key": localStorage.getItem("key") || ""}});
-
 async function answer(response) {
   let body = {};
   try {
@@ -35,21 +32,18 @@ const gone = () => {
     {message: "`sweep web` has ended: start it again, and open the address that it prints"}, 0);
 };
 
-export async function get(path) { return answer(await fetch(path).catch(gone)); }
+export const get = async (path) => answer(await fetch(path).catch(gone));
 
-export async function call(method, params) {
-  const body =
-    await answer(await post(`/call/${method}`, JSON.stringify(params || {})).catch(gone));
-  return body.result;
+async function post(path, body) {
+  const headers = {"X-Sweepd-Key": localStorage.getItem("key") || ""};
+  return (await answer(await fetch(path, {method: "POST", body, headers}).catch(gone))).result;
 }
-
-export async function sendSpec(what, text) {
-  return (await answer(await post(`/spec/${what}`, text).catch(gone))).result;
-}
+export const call = (method, params = {}) => post(`/call/${method}`, JSON.stringify(params));
+export const sendSpec = (what, text) => post(`/spec/${what}`, text);
 
 // A drawing as an element of this page.
 export async function drawing(path, signal) {
-  const response = await fetch(path, {signal});
+  const response = await fetch(path, {signal}).catch(gone);
   if (response.headers.get("content-type") !== "image/svg+xml") await answer(response);
   const parsed =
     new DOMParser().parseFromString(await response.text(), "image/svg+xml").documentElement;

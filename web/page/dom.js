@@ -14,12 +14,24 @@ export function h(tag, attributes, ...children) {
   return e;
 }
 
+// A copy of a template of index.html: what it has at its top, and by their names what is named.
+export function template(id) {
+  const {content} = document.importNode(document.getElementById(`view-${id}`), true);
+  const parts = {all: [...content.children]};
+  for (const e of content.querySelectorAll("[data-name]")) parts[e.dataset.name] = e;
+  return parts;
+}
+
 export const press = (name, what, more) =>
   h("button", {type: "button", onclick: what, ...more}, name);
 
 // What writes a text into the place.
 export const writer = (place) => (text) => void (place.textContent = text);
 export const faint = (...children) => h("div", {class: "faint"}, children);
+// What one looks at first: [name, ...what] each.
+export const facts = (...rows) => h("dl", {class: "facts"},
+  rows.filter(Boolean).map(
+    ([name, ...what]) => h("div", {}, h("dt", {}, name), h("dd", {}, what))));
 export const trialLink = (sweep, trial, text = `trial ${trial}`) =>
   h("a", {href: `/sweep/${sweep}/trial/${trial}`}, text);
 

@@ -1,9 +1,9 @@
 // Drawings that the server makes: asked for when they are seen, and anew when their sweep has
 // changed, at most once a second each, one after the other.
 import {call, drawing} from "/daemon.js";
-import {calm, h, press, show, table, trialLink} from "/dom.js";
+import {calm, h, press, show, table, template, trialLink} from "/dom.js";
 import {go, query} from "/route.js";
-import {setFilter} from "/table.js";
+import {setFilter, spelled} from "/table.js";
 
 export const kinds = [
   ["history", "Did it converge?"],
@@ -35,14 +35,15 @@ function inTurn(draw) {
   });
 }
 
-// One figure. address(): what stands behind the kind in the URL. Returns {element, change, end}.
+// One figure. asked(): what more sweep.plot is asked with. Returns {element, change, end}.
 // choice: an element more, behind its title.
-export function plot(sweep, kind, question, address, choice) {
-  const place = h("div", {class: "drawing", "aria-busy": "true"});
-  const line = h("p", {class: "faint"});
-  const numbers = h("div");
+export function plot(sweep, kind, question, asked, choice) {
+  const t = template("figure"), {all: [element], place, line, numbers} = t;
   let dirty = true, seen = false, busy = false, waits = false, ended = false, width = 0,
       abort = null, drawn = null;
+
+  const url = (format, more) => `/sweep/${sweep}/plot/${kind}.${format}?ask=${
+    encodeURIComponent(JSON.stringify({...asked(), ...more}))}`;
 
   const again = calm(1000, () => {
     if (waits || ended) return;
@@ -56,7 +57,8 @@ export function plot(sweep, kind, question, address, choice) {
   // Another filter is the reader's wish, and waits for no turn.
   function change() {
     dirty = true;
-    if (address() === drawn) again();
+    aim();
+    if (url("svg") === drawn) again();
     else fetchIt();
   }
 
@@ -64,12 +66,11 @@ export function plot(sweep, kind, question, address, choice) {
     if (ended || busy || !dirty || !seen || document.hidden) return;
     busy = true;
     dirty = false;
-    drawn = address();
+    drawn = url("svg");
     abort = new AbortController();
     try {
       width = Math.min(Math.max(place.clientWidth, 280), 4000);
-      const svg = await drawing(
-        `/sweep/${sweep}/plot/${kind}.svg${drawn ? drawn + "&" : "?"}width=${width}`, abort.signal);
+      const svg = await drawing(url("svg", {width}), abort.signal);
       svg.setAttribute("aria-label", `${kind}: ${question}`);
       if (!ended) {
         show(place, svg);
@@ -79,7 +80,8 @@ export function plot(sweep, kind, question, address, choice) {
     } catch (e) {
       if (ended) return;
       show(place);
-      line.textContent = e.message;
+      line.textContent = e.place === "/filter" ? "" : e.message;  // its box says that
+      if (e.status !== 200) setTimeout(change, 2000);             // no answer of the daemon
     } finally {
       busy = false;
       place.setAttribute("aria-busy", "false");
@@ -116,13 +118,8 @@ export function plot(sweep, kind, question, address, choice) {
       show(numbers);
       return;
     }
-    const q = new URLSearchParams(address()), params = {sweep, plot: kind};
-    for (const key of ["state", "filter"])
-      if (q.get(key)) params[key] = q.get(key);
-    if (q.get("params")) params.params = q.get("params").split(",");
-    if (q.get("with")) params.with = q.get("with").split(",").map(Number);
     try {
-      const p = await call("sweep.plot", params);
+      const p = await call("sweep.plot", {...asked(), sweep, plot: kind});
       const rows = p.panels.flatMap(
         (panel) => panel.series.flatMap(
           (s) => s.x.map(
@@ -137,22 +134,17 @@ export function plot(sweep, kind, question, address, choice) {
     } catch (e) { line.textContent = e.message; }
   }
 
-  const file = (format) => h("a", {
-    download: `${kind}-${sweep}.${format}`,
-    href: `/sweep/${sweep}/plot/${kind}.${format}`,
-    "aria-label": `${format.toUpperCase()} of ${kind}`,
-    onclick: (e) => {
-      e.currentTarget.setAttribute("href",
-        `/sweep/${sweep}/plot/${kind}.${format}${address() ? address() + "&" : "?"}whole=1`);
-    }
-  },
-    format.toUpperCase());
-  const element = h("figure", {},
-    h("figcaption", {}, h("h2", {}, kind), " ", h("span", {class: "faint"}, question),
-      h("span", {class: "files"},
-        press("Numbers", showNumbers, {"aria-label": `Numbers of ${kind}`}), " ", file("csv"), " ",
-        file("svg"))),
-    choice, place, line, numbers);
+  const files = ["csv", "svg"].map(
+    (format) => h("a",
+      {download: `${kind}-${sweep}.${format}`, "aria-label": `${format.toUpperCase()} of ${kind}`},
+      format.toUpperCase()));
+  const aim = () => files.forEach((a) => (a.href = `${url(a.textContent.toLowerCase())}&whole=1`));
+  aim();
+  t.title.textContent = kind;
+  t.why.textContent = question;
+  t.files.append(press("Numbers", showNumbers, {"aria-label": `Numbers of ${kind}`}), " ", files[0],
+    " ", files[1]);
+  if (choice) place.before(choice);
   const look = new IntersectionObserver((entries) => {
     seen = entries[entries.length - 1].isIntersecting;
     fetchIt();
@@ -199,10 +191,19 @@ function among(name, wanted) {
   return clauses.length > 1 ? `(${clauses.join(" or ")})` : clauses[0];
 }
 
+// The filter without what an earlier drag over this axis put there: the clauses below, and among's.
+function without(name, filter) {
+  const axis = name.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&"),
+        list = `${axis} in \\((?:[^"()]|"(?:[^"\\\\]|\\\\.)*")*\\)`,
+        clause = `${axis} [<>]= [-+.\\de]+|${axis} = null|${list}|\\(${list} or ${axis} = null\\)`;
+  const rest = filter.replace(RegExp(`(^| and )(?:${clause})(?= and |$)`, "g"), "");
+  // Within an "or" of the reader's own a clause stays: it says something else there.
+  return /\bor\b/i.test(rest) ? filter : rest.replace(/^ and /, "");
+}
+
 // at: the lower and the upper end, 0 to 1 of the axis. A filter in the words of `sweep trials`.
 function brush({axis, scale, min, max, names}, at) {
-  const name = /^[\w./-]+$/.test(axis) ? axis : JSON.stringify(axis), low = Number(min),
-        high = Number(max);
+  const name = spelled(axis), low = Number(min), high = Number(max);
   const value = (u) => scale === "log" ? low * (high / low) ** u : low + (high - low) * u;
   let clause =
     [
@@ -214,10 +215,9 @@ function brush({axis, scale, min, max, names}, at) {
     const place = (i) => (i - low) / (high - low || 1);
     clause =
       among(name, names.split("\n").filter((_, i) => place(i) >= at[0] && place(i) <= at[1]));
+    if (!clause) return;  // none of them
   }
-  if (!clause) return;  // all of the axis, or none of its categories
-  const before = query().get("filter");
-  setFilter(!before          ? clause :
-      /\bor\b/i.test(before) ? `(${before}) and ${clause}` :
-                               `${before} and ${clause}`);
+  const before = without(name, query().get("filter") || "");
+  setFilter(
+    [/\bor\b/i.test(before) ? `(${before})` : before, clause].filter(Boolean).join(" and "));
 }

@@ -2,33 +2,34 @@
 // spec.
 import {actions} from "/act.js";
 import {call, live} from "/daemon.js";
-import {all, calm, done, faint, h, number, press, rove, say, seconds, show, showOf, state, table, time, trialLink, writer} from "/dom.js";
+import {all, calm, done, facts, faint, h, number, press, rove, say, seconds, show, showOf, state, table, template, time, trialLink, writer} from "/dom.js";
 import {kinds, ofParameters, plot} from "/plots.js";
 import {query, setQuery} from "/route.js";
 import {chooser, filterBox, parameter, trialTable} from "/table.js";
 
-const tabs = ["plots", "trials", "slots", "decisions", "spec"];
-
-function facts(s) {
-  const total = s.run_cap || s.points || all(s.counts), ended = done(s.counts),
-        item = (name, ...what) => h("div", {}, h("dt", {}, name), h("dd", {}, what));
-  return h("dl", {class: "facts"},
-    item("state", state(s.state, s.cause), s.cause && faint(s.cause)),
-    item("trials",
+function head(s) {
+  const total = s.run_cap || s.points || all(s.counts), ended = done(s.counts);
+  return facts(["state", state(s.state, s.cause), s.cause && faint(s.cause)],
+    [
+      "trials",
       h("progress", {max: total || 1, value: ended, "aria-label": "trials that have ended"}),
       ` ${ended} of ${total}`,
-      faint(Object.entries(s.counts).filter(([, n]) => n).map(([k, n]) => `${n} ${k}`).join(", "))),
+      faint(Object.entries(s.counts).filter(([, n]) => n).map(([k, n]) => `${n} ${k}`).join(", "))
+    ],
     s.best &&
-      item(`best ${s.metric || ""}`, h("strong", {}, number(s.best.best?.value ?? s.best.value)),
-        " ", trialLink(s.sweep, s.best.trial),
-        faint(`${s.goal}, at step ${s.best.best?.step ?? s.best.step}`)),
-    s.pareto && item("front", `${s.pareto.trials} trials`, faint("that no other beats")),
-    item("time", seconds(s.seconds), s.eta_s != null && faint(`about ${seconds(s.eta_s)} to go`)),
-    item("slots", `${s.slots.mine} of ${s.slots.total}`, faint(`${s.slots.busy} busy`)),
-    item("method", s.method,
-      s.rungs.length > 0 &&
-        faint(`rungs at ${[...new Set(s.rungs.map((r) => r.step))].join(", ")}`)));
+      [
+        `best ${s.metric || ""}`, h("strong", {}, number(bestOf(s))), " ",
+        trialLink(s.sweep, s.best.trial),
+        faint(`${s.goal}, at step ${s.best.best?.step ?? s.best.step}`)
+      ],
+    s.pareto && ["front", `${s.pareto.trials} trials`, faint("that no other beats")],
+    ["time", seconds(s.seconds), s.eta_s != null && faint(`about ${seconds(s.eta_s)} to go`)],
+    ["slots", `${s.slots.mine} of ${s.slots.total}`, faint(`${s.slots.busy} busy`)], [
+      "method", s.method,
+      s.rungs.length > 0 && faint(`rungs at ${[...new Set(s.rungs.map((r) => r.step))].join(", ")}`)
+    ]);
 }
+const bestOf = (s) => s?.best?.best?.value ?? s?.best?.value;
 
 // What sweep.edit changed, as `sweep show` has it: "0.0001..0.01", "none", "80".
 const setting = (v) => v == null ? "none" :
@@ -50,26 +51,20 @@ function beside(list) {
 }
 
 export function sweepView(view, sweeps) {
-  const sweep = sweeps[0], several = sweeps.length > 1;
-  const heads = new Map();
-  const title = h("h1", {}, several ? "Compare" : `Sweep ${sweep}`), top = h("div"),
-        about = h("p", {class: "faint"}), acts = h("div"), bar = h("div", {class: "bar"});
-  const panel = h("div", several ? {} : {role: "tabpanel", id: "panel", "aria-labelledby": "tab"});
-  const line = h("p", {class: "faint"});
+  const sweep = sweeps[0], several = sweeps.length > 1, heads = new Map();
+  const {all: whole, title, about, top, acts, line, bar, panel} =
+    template(several ? "compare" : "sweep");
   // trials by number: the attempt and state that the list of decisions has of it
-  const known = new Map();
-  const tell = writer(line);
-  let parts = [], whole = {}, redraw = () => {}, decided = [], ended = false;
+  const known = new Map(), tell = writer(line);
+  let parts = [], got = {}, redraw = () => {}, decided = [], ended = false;
 
   const filter = () => query().get("filter") || "";
   const chosen = (kind) => query().get(`params.${kind}`);
-  function address(kind) {
-    const q = new URLSearchParams(), params = chosen(kind);
-    if (filter()) q.set("filter", filter());
-    if (params) q.set("params", params);
-    if (several) q.set("with", sweeps.slice(1).join(","));
-    return q.size ? "?" + q : "";
-  }
+  const asked = (kind) => ({
+    ...(filter() && {filter: filter()}),
+    ...(chosen(kind) && {params: chosen(kind).split(",")}),
+    ...(several && {with: sweeps.slice(1)})
+  });
 
   // A figure; of those that show some parameters, with a choice of them.
   function figure(kind, question) {
@@ -79,17 +74,19 @@ export function sweepView(view, sweeps) {
           setQuery({[`params.${kind}`]: list.join(",")}, true);
           part.change();
         });
-    const part = plot(sweep, kind, question, () => address(kind), choice);
+    const part = plot(sweep, kind, question, () => asked(kind), choice);
     return part;
   }
 
   // What the feed does not have: tags, the note, the front, edits, the spec.
   async function learn() {
     try {
-      whole = await call("sweep.get", {sweep});
+      got = await call("sweep.get", {sweep});
       if (!ended && heads.has(sweep)) tellHead();
     } catch (e) { tell(e.message); }
   }
+  const learnSoon = calm(5000, () => ended || learn());
+  const further = () => (got.spec?.metrics || []).slice(1).map((m) => m.name);
 
   const pages = {
     plots() {
@@ -97,18 +94,17 @@ export function sweepView(view, sweeps) {
         count();
         parts.forEach((p) => p.change());
       });
-      async function count() {
-        await call("trial.list", {sweep, filter: filter() || "trial > 0", limit: 1})
-          .then(
-            (found) => box.found(several ? "" : `${found.total} trials`), (e) => box.found("", e));
-      }
+      const count = () => call("trial.list", {sweep, filter: filter() || "trial > 0", limit: 1})
+                            .then((found) => box.found(several ? "" : `${found.total} trials`),
+                              (e) => box.found("", e));
       count();
       if (several)
         parts = [
           ...kinds.filter(([k]) => ["history", "edf"].includes(k)).map((k) => figure(...k)),
-          ...sweeps.map((n) => plot(n, "saved", `What did pruning save in sweep ${n}?`, () => ""))
+          ...sweeps.map((n) => plot(n, "saved", `What did pruning save in sweep ${n}?`, () => ({})))
         ];
-      else parts = kinds.filter(([k]) => k !== "pareto" || whole.pareto).map((k) => figure(...k));
+      else
+        parts = kinds.filter(([k]) => k !== "pareto" || further().length).map((k) => figure(...k));
       show(panel, h("div", {class: "bar"}, box.elements),
         h("div", {class: "plots"}, parts.map((p) => p.element)));
       parts.push({change: () => {}, end: box.end});
@@ -117,7 +113,7 @@ export function sweepView(view, sweeps) {
       const t = trialTable(sweep);
       parts = [t];
       show(panel, t.element);
-      redraw = () => t.names(heads.get(sweep)?.parameters || []);
+      redraw = () => t.names(heads.get(sweep)?.parameters || [], further());
       redraw();
     },
     slots() {
@@ -140,15 +136,21 @@ export function sweepView(view, sweeps) {
       show(panel, list, p.element);
     },
     decisions() {
-      const list = h("ol", {class: "decided"});
-      redraw = () => showOf(list, decided,
-        () => decided.map(
-          (d) => h("li", {}, h("span", {class: "faint"}, d.when), " ", trialLink(sweep, d.trial),
-            " ", state(d.state, d.cause), " ", d.why || d.cause || "")));
-      parts = [];
-      show(panel, h("div", {role: "log", "aria-label": "Decisions"}, list),
-        h("p", {class: "faint"},
-          "What was decided last of each trial, and why: the newest first."));
+      const place = h("div", {role: "log", "aria-label": "Decisions"});
+      const list = (some) => h("ol", {class: "decided"},
+        some.map(
+          (d) => h("li", {}, h("span", {class: "faint"}, time(d.at)), " ",
+            trialLink(sweep, d.trial), " ", state(d.state, d.cause), " ", d.why || d.cause || "")));
+      redraw = () => {
+        const late = decided.filter((d) => d.at > Date.now() - 60000).length;
+        showOf(place, [late, decided],
+          () => [h("h2", {}, "Decided in the last minute"),
+            late ? list(decided.slice(0, late)) : faint("Nothing."),
+            decided.length > late && [h("h2", {}, "Before"), list(decided.slice(late))]]);
+      };
+      const timer = setInterval(() => redraw(), 1000);
+      parts = [{change: () => {}, end: () => clearInterval(timer)}];
+      show(panel, place);
       redraw();
       explain();
     },
@@ -156,13 +158,13 @@ export function sweepView(view, sweeps) {
       const place = h("div");
       parts = [];
       show(panel, place);
-      redraw = () => showOf(place, [whole.spec, whole.edits],
+      redraw = () => showOf(place, [got.spec, got.edits],
         () => [h("pre", {tabindex: "0", role: "region", "aria-label": "Spec"},
-                 whole.spec ? JSON.stringify(whole.spec, null, 2) : ""),
-          whole.edits?.length > 0 && [
+                 got.spec ? JSON.stringify(got.spec, null, 2) : ""),
+          got.edits?.length > 0 && [
             h("h2", {}, "Edits"),
             table("Edits", ["when", "who", "what"],
-              whole.edits.map(
+              got.edits.map(
                 (e) => [time(e.time_ms), `uid ${e.uid}`,
                   e.changes.map((c) => `${c.key}: ${setting(c.from)} → ${setting(c.to)}`)
                     .join(", ")]))
@@ -186,9 +188,8 @@ export function sweepView(view, sweeps) {
   }
 
   if (!several) {
-    bar.setAttribute("role", "tablist");
-    bar.append(...tabs.map((name) => press(name, () => tab(name, true),
-                             {role: "tab", "aria-controls": "panel", "data-tab": name})));
+    title.textContent = `Sweep ${sweep}`;
+    bar.addEventListener("click", ({target: {dataset}}) => dataset.tab && tab(dataset.tab, true));
     rove(bar, "[role=tab]", (b) => tab(b.dataset.tab, true));
   }
 
@@ -217,9 +218,8 @@ export function sweepView(view, sweeps) {
       if (t.state === "PENDING" || known.get(t.trial) === now) continue;
       known.set(t.trial, now);
       // When a trial paused, a snapshot does not say.
-      const at = t.ended_ms ?? (s.reset ? t.heard_ms : Date.now());
-      const {trial, state, cause} = t;
-      fresh.push({trial, state, cause, at: at ?? t.created_ms, when: time(at)});
+      const at = t.ended_ms ?? (s.reset ? t.heard_ms : Date.now()) ?? t.created_ms;
+      fresh.push({trial: t.trial, state: t.state, cause: t.cause, at});
     }
     const again = new Set(fresh.map((d) => d.trial));
     decided = [...fresh, ...decided.filter((d) => !again.has(d.trial))]
@@ -229,19 +229,18 @@ export function sweepView(view, sweeps) {
 
   function tellHead() {
     const s = heads.get(sweep);
-    showOf(about, [whole.tags, whole.note],
-      () => [(whole.tags || []).map((t) => [h("span", {class: "tag"}, t), " "]), whole.note]);
-    show(top, facts({...s, pareto: whole.pareto}));
+    showOf(about, [got.tags, got.note],
+      () => [(got.tags || []).map((t) => [h("span", {class: "tag"}, t), " "]), got.note]);
+    show(top, head({...s, pareto: got.pareto}));
     showOf(acts, [s.state, s.parameters], () => actions(s, learn, tell));
     redraw();
   }
 
   function take(s) {
-    const before = heads.get(s.sweep), value = s.best?.best?.value ?? s.best?.value,
-          better =
-            before?.best && s.best && (before.best.best?.value ?? before.best.value) !== value;
+    const before = heads.get(s.sweep), value = bestOf(s);
     heads.set(s.sweep, s);
-    if (better) say(`New best: ${number(value)}, trial ${s.best.trial}`);
+    if (before?.best && s.best && bestOf(before) !== value)
+      say(`New best: ${number(value)}, trial ${s.best.trial}`);
     if (before && before.state !== s.state) say(`Sweep ${s.sweep} is ${s.state}`);
     if (several) {
       show(top, beside(sweeps.map((n) => heads.get(n)).filter(Boolean)));
@@ -250,17 +249,16 @@ export function sweepView(view, sweeps) {
       title.textContent = s.name || `Sweep ${sweep}`;
       document.title = `${s.name || sweep} · sweepd`;
       tellHead();
+      learnSoon();
     }
     parts.forEach((p) => p.change());
     explain();
   }
 
-  show(view, h("p", {class: "up"}, h("a", {href: "/"}, "Sweeps")), title, about, top, acts, line,
-    bar, panel);
+  show(view, whole);
+  const first = query().get("tab");
   if (several) pages.plots();
-  else
-    learn().then(
-      () => ended || tab(tabs.includes(query().get("tab")) ? query().get("tab") : "plots", false));
+  else learn().then(() => ended || tab(first in pages ? first : "plots", false));
   const end = live({sweeps}, {
     sweep: take,
     refused: tell,

@@ -1,6 +1,6 @@
 // The list of sweeps, the newest first.
 import {call, live} from "/daemon.js";
-import {all, done, faint, h, number, seconds, show, showOf, state, time, trialLink} from "/dom.js";
+import {all, done, faint, h, number, seconds, show, showOf, state, template, time, trialLink} from "/dom.js";
 import {query, setQuery} from "/route.js";
 
 const best = (s) => s.best ?
@@ -35,16 +35,8 @@ function gain({y}) {
 
 export function sweepsView(view) {
   const sweeps = new Map(), told = new Map(), places = new Map();
-  const search = h("input", {
-    type: "search",
-    placeholder: "name, tag, state",
-    "aria-label": "Search sweeps",
-    value: query().get("q") || ""
-  });
-  const body = h("tbody"), more = h("button", {type: "button", hidden: true}, "Older sweeps");
-  const note = h("p", {class: "faint"});
+  const {all: whole, search, compare, body, note, older} = template("sweeps");
   const chosen = new Set((query().get("sweeps") || "").split(",").filter(Boolean).map(Number));
-  const compare = h("a", {href: "/compare", class: "button", hidden: true});
   let next = null, busy = false, ended = false;
 
   function choose(n, on) {
@@ -150,7 +142,7 @@ export function sweepsView(view) {
     try {
       const page = await call("sweep.list", params);
       next = page.next;
-      more.hidden = next == null;
+      older.hidden = next == null;
       take(page.sweeps);
     } catch (e) {
       next = null;
@@ -161,28 +153,19 @@ export function sweepsView(view) {
   async function searchAll() {
     while (search.value && next != null && !ended) await load({after: next, limit: 1000});
   }
-  more.addEventListener("click", () => load({after: next, limit: 100}));
+  older.addEventListener("click", () => load({after: next, limit: 100}));
   search.addEventListener("input", () => {
     setQuery({q: search.value});
     draw();
     searchAll();
   });
-  show(view, h("h1", {}, "Sweeps"), h("div", {class: "bar"}, search, compare),
-    h("div", {class: "wide", tabindex: "0", role: "region", "aria-label": "Sweeps"},
-      h("table", {class: "sweeps", "aria-label": "Sweeps"},
-        h("thead", {},
-          h("tr", {},
-            [
-              h("span", {class: "unseen"}, "compare"), "#", "name", "state", "trials", "best",
-              h("span", {class: "unseen"}, "best so far"), "method", "time", "submitted"
-            ].map((t) => h("th", {scope: "col"}, t)))),
-        body)),
-    note, more);
+  search.value = query().get("q") || "";
+  show(view, whole);
   offer();
   load({limit: 100}).then(searchAll);
   const end = live({list: true}, {
     sweeps({sweeps: rows, numbers}) {
-      const oldest = numbers[numbers.length - 1];
+      const oldest = numbers[numbers.length - 1] || 0;  // they are the newest, or there are none
       for (const n of [...sweeps.keys()])
         if (n >= oldest && !numbers.includes(n)) sweeps.delete(n);
       take(rows);

@@ -1,6 +1,6 @@
 // The trials of a sweep: as many rows as fit are in the page, and the server's order says which.
 import {call} from "/daemon.js";
-import {calm, h, number, press, rove, say, show, state} from "/dom.js";
+import {calm, h, number, rove, say, show, state, template} from "/dom.js";
 import {go, query, setQuery} from "/route.js";
 
 const ROW = 28;  // pixels, as page.css has it
@@ -16,6 +16,13 @@ const plain = [
   ["cause", (t) => t.cause || "", 192],
   ["parent", (t) => t.parent ?? "", 80],
 ];
+
+// A parameter in the words of a filter or a sort: in quotes where it is no plain word, or
+// another's.
+const taken =
+  new Set([...plain.map(([name]) => name), "attempt", "and", "or", "not", "in", "null"]);
+export const spelled = (name) =>
+  /^[\w./-]+$/.test(name) && isNaN(name) && !taken.has(name) ? name : JSON.stringify(name);
 
 // "opt.wd" of {"opt": {"wd": 0}}
 export const parameter = (params, name) => {
@@ -47,16 +54,10 @@ export function setFilter(text) {
 // The box of the filter, and the line that says what it finds, or where its mistake is. changed()
 // when it is another one, from wherever.
 export function filterBox(changed) {
-  const line = h("p", {class: "faint", id: "found"});
-  const box = h("input", {
-    type: "search",
-    class: "filter",
-    "aria-label": "Filter trials",
-    "aria-describedby": "found",
-    placeholder: "lr < 0.01 and state = COMPLETED",
-    value: query().get("filter") || "",
-    onchange: () => setFilter(box.value.trim())
-  });
+  const {all: elements, box, none, line} = template("filter");
+  box.value = query().get("filter") || "";
+  box.addEventListener("change", () => setFilter(box.value.trim()));
+  none.addEventListener("click", () => setFilter(""));
   let quiet = true;
   const other = () => {
     box.value = query().get("filter") || "";
@@ -65,7 +66,7 @@ export function filterBox(changed) {
   };
   addEventListener("filter", other);
   return {
-    elements: [box, press("All trials", () => setFilter("")), line],
+    elements,
     found(text, refused) {
       line.textContent = refused ? refused.message : text;
       box.setCustomValidity(refused?.message || "");
@@ -79,19 +80,21 @@ export function filterBox(changed) {
 }
 
 export function trialTable(sweep) {
-  let columns = [], names = [], total = 0, ended = false, cursor = 0, first = -1, turn = 0;
+  let columns = [], names = [], metrics = [], total = 0, ended = false, cursor = 0, first = -1,
+      turn = 0;
   const pages = new Map(), asked = new Map();  // asked: has something changed since?
-  const body = h("div", {class: "rows"}), space = h("div", {class: "space"});
-  const scroll = h("div", {class: "scroll", tabindex: "0", role: "grid", "aria-label": "Trials"},
-    h("div", {class: "grid-head", role: "row", "aria-rowindex": 1}), space);
-  rove(scroll.firstChild, "button");
+  const {all: [element], bar, scroll, head, space, body} = template("trials");
   const filter = filterBox(() => restart());
-  const all = () => [...plain.map(([n]) => n), ...names];
-  const choice = chooser("Columns", all, () => columns.map(([n]) => n), (list) => {
-    setQuery({columns: list.join(",")}, true);
-    setColumns();
-  });
-  space.append(body);
+  // Every column there may be; of the parameters eight stand there if none are chosen.
+  const columnsOf = (most) => [...plain.slice(0, 3),
+    ...metrics.map((n) => [n, (t) => number(t.metrics?.[n]), 96, true]),
+    ...names.slice(0, most).map((n) => [spelled(n), (t) => number(parameter(t.params, n)), 124]),
+    ...plain.slice(3, most < Infinity ? 6 : plain.length)];
+  const choice = chooser(
+    "Columns", () => columnsOf(Infinity).map(([n]) => n), () => columns.map(([n]) => n), (list) => {
+      setQuery({columns: list.join(",")}, true);
+      setColumns();
+    });
 
   const sort = () => query().get("sort") || "trial";
   const ask = () => ({
@@ -104,20 +107,21 @@ export function trialTable(sweep) {
   function header() {
     const [key, down] = sort().startsWith("-") ? [sort().slice(1), true] : [sort(), false];
     const stop = Math.max(0, columns.findIndex(([name]) => name === key));
-    show(scroll.firstChild,
-      columns.map(([name], i) => h("span", {
-        role: "columnheader",
-        "aria-sort": name === key ? (down ? "descending" : "ascending") : "none"
-      },
-                    h("button", {
-                      type: "button",
-                      tabindex: i === stop ? 0 : -1,
-                      onclick: () => {
-                        setQuery({sort: name === key && !down ? "-" + name : name}, true);
-                        restart();
-                      }
-                    },
-                      name))));
+    const button = (name, i) => h("button", {
+      type: "button",
+      tabindex: i === stop ? 0 : -1,
+      onclick: () => {
+        setQuery({sort: name === key && !down ? "-" + name : name}, true);
+        restart();
+      }
+    },
+      name);
+    const order = (name) => name !== key ? "none" : down ? "descending" : "ascending";
+    // The server sorts by no further metric.
+    show(head,
+      columns.map(([name, , , unsorted], i) => unsorted ?
+          h("span", {role: "columnheader", class: "plain"}, name) :
+          h("span", {role: "columnheader", "aria-sort": order(name)}, button(name, i))));
     scroll.setAttribute("aria-colcount", columns.length);
     scroll.style.setProperty(
       "--columns", columns.map(([, , least]) => `minmax(${least}px, ${least}fr)`).join(" "));
@@ -125,10 +129,8 @@ export function trialTable(sweep) {
   }
 
   function setColumns() {
-    const own = names.map((n) => [n, (t) => number(parameter(t.params, n)), 124]);
     const wanted = query().get("columns")?.split(",");
-    columns = wanted ? [...plain, ...own].filter(([n]) => wanted.includes(n)) :
-                       [...plain.slice(0, 3), ...own.slice(0, 8), ...plain.slice(3, 6)];
+    columns = wanted ? columnsOf(Infinity).filter(([n]) => wanted.includes(n)) : columnsOf(8);
     header();
     draw();
   }
@@ -229,11 +231,15 @@ export function trialTable(sweep) {
       if (t) go(`/sweep/${sweep}/trial/${t.trial}`);
     }
   });
+  rove(head, "button");
+  bar.append(...filter.elements, choice);
   return {
-    element: h("section", {}, h("div", {class: "bar"}, filter.elements, choice), scroll),
-    names(list) {
-      if (list.join() !== names.join() || !columns.length) {
+    element,
+    // further: the metrics behind the first, which is the value
+    names(list, further) {
+      if (list.join() !== names.join() || further.join() !== metrics.join() || !columns.length) {
         names = list;
+        metrics = further;
         setColumns();
         restart();
       }

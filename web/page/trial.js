@@ -1,28 +1,28 @@
 // One trial: its parameters beside the best's, its curve among the others, attempts, log, why.
 import {trialActions} from "/act.js";
 import {call, live} from "/daemon.js";
-import {all, calm, h, number, seconds, show, showOf, state, table, time, trialLink, writer} from "/dom.js";
+import {all, calm, facts, h, number, seconds, show, showOf, state, table, template, time, trialLink, writer} from "/dom.js";
 import {plot} from "/plots.js";
+import {about} from "/route.js";
 import {parameter} from "/table.js";
 
+const SHOWN = 200000;  // characters of the log, the last ones
+const PAGE = 1000;     // lines of trial.log
+
 export function trialView(view, sweep, trial) {
-  const top = h("div"), acts = h("div"), why = h("p", {class: "why"}), params = h("div"),
-        attempts = h("div"), kin = h("p");
-  const log = h("pre", {class: "log", tabindex: "0", role: "region", "aria-label": "Log"}),
-        line = h("p", {class: "faint"});
+  const at = template("trial"), log = at.log, tell = writer(at.line);
+  let names = null, best = null, after = 0, place = "0.0", ended = false, total = 0, top10 = [],
+      leader = 0, reading = Promise.resolve();
   const curve = plot(sweep, "curves", "This trial is drawn strong", among);
-  const tell = writer(line);
-  let names = null, best = null, after = 0, place = "0.0", output = true, ended = false, total = 0,
-      top10 = [], leader = 0, reading = Promise.resolve();
 
   // Of many trials the plot would leave most out: then it is this one, its neighbours and the best,
   // as many as it draws (SW_PLOT_CURVES, SW_PLOT_TOP of plot/kinds.h).
   function among() {
-    if (total <= 80) return "";
+    if (total <= 80) return {};
     const from = Math.min(Math.max(trial - 34, 1), total - 68);
-    return "?filter=" +
-      encodeURIComponent(
-        `trial >= ${from} and trial <= ${from + 68} or trial in (${[trial, ...top10].join(", ")})`);
+    return {
+      filter: `trial >= ${from} and trial <= ${from + 68} or trial in (${[trial, ...top10]})`
+    };
   }
 
   new MutationObserver(() => {
@@ -30,32 +30,35 @@ export function trialView(view, sweep, trial) {
       mark.classList.add("this");
   }).observe(curve.element, {childList: true, subtree: true});
 
-  // One after the other: each goes on where the one before ended.
+  // One after the other: each goes on where the one before ended, up to the end.
   const tail = () => (reading = reading.then(more, more));
   async function more() {
-    const end = log.scrollTop + log.clientHeight > log.scrollHeight - 20;
-    const page = await call("trial.log", {sweep, trial, after});
-    after = page.next;
-    let text =
-      page.lines.map((l) => `${time(l.time_ms)}  attempt ${l.attempt}  ${l.text}\n`).join("");
-    for (let o = {more: output}; o.more;) {
-      // A trial of the built-in trainer has no program, and so no output.
-      o = await call("trial.output", {sweep, trial, after: place}).catch(() => (output = false));
-      place = o.next || place;
-      text += o.text || "";
-    }
-    if (text) log.textContent = (log.textContent + text).slice(-200000);
+    const end = log.scrollTop + log.clientHeight > log.scrollHeight - 20, before = log.textContent;
+    let page, text = before;
+    const add = (what) => void (text = (text + what).slice(-SHOWN));
+    do {
+      page = await call("trial.log", {sweep, trial, after});
+      after = page.next;
+      add(page.lines.map((l) => `${time(l.time_ms)}  attempt ${l.attempt}  ${l.text}\n`).join(""));
+    } while (page.lines.length === PAGE);
+    do {
+      page = await call("trial.output", {sweep, trial, after: place});
+      place = page.next;
+      add(page.text);
+    } while (page.more);
+    if (text !== before) log.textContent = text;
     if (end) log.scrollTop = log.scrollHeight;
   }
 
-  // What is no file is said here; a download of it would be an error's text.
+  // A file of this machine is downloaded; what is none is said here.
   async function checkpoint(e) {
     e.preventDefault();
-    const response = await fetch(e.currentTarget.href), what = response.headers.get("content-type");
-    if (what === "application/octet-stream") {
-      response.body.cancel();
-      location.assign(response.url);
-    } else tell((await response.json()).error.message);
+    try {
+      const {path, folder} = await call("trial.checkpoint", {sweep, trial});
+      if (about.host) tell(`It lies on ${about.host}: ${path}`);
+      else if (folder) tell(`It is a folder: ${path}`);
+      else location.assign(at.checkpoint.href);
+    } catch (refused) { tell(refused.message); }
   }
 
   const refresh = calm(1000, async () => {
@@ -65,60 +68,54 @@ export function trialView(view, sweep, trial) {
         call("trial.get", {sweep, trial}), call("trial.why", {sweep, trial}),
         call("trial.list", {sweep, filter: `parent = ${trial}`, limit: 8})
       ]);
-      show(top,
-        h("dl", {class: "facts"},
-          [
-            ["state", state(t.state, t.cause), t.cause && ` ${t.cause}`],
-            ["best", t.best ? number(t.best.value) : "–", t.best && ` at step ${t.best.step}`],
-            ["step", t.step], ["time", seconds(t.seconds)], ["began", time(t.created_ms)]
-          ].map(([k, v, more]) => h("div", {}, h("dt", {}, k),
-                  h("dd", {}, v, more && h("span", {class: "faint"}, more))))));
-      if (names) showOf(acts, [t.state, names], () => trialActions(sweep, t, names));
-      why.textContent = w.text;
-      const other = best && best.trial !== trial;
-      show(params,
+      const small = (text) => h("span", {class: "faint"}, text);
+      show(at.top,
+        facts(["state", state(t.state, t.cause), t.cause && small(` ${t.cause}`)],
+          ["best", t.best ? [number(t.best.value), small(` at step ${t.best.step}`)] : "–"],
+          ["step", t.step], ["time", seconds(t.seconds)], ["began", time(t.created_ms)]));
+      if (names) showOf(at.acts, [t.state, names], () => trialActions(sweep, t, names));
+      at.why.textContent = w.text;
+      const others = best && best.trial !== trial ? [best] : [];
+      show(at.params,
         table("Parameters",
-          ["parameter", "this trial", ...(other ? [`the best, trial ${best.trial}`] : [])],
+          ["parameter", "this trial", ...others.map((o) => `the best, trial ${o.trial}`)],
           (names || [])
             .map((n) => [n, number(parameter(t.params, n)) || "–",
-                   ...(other ? [number(parameter(best.params, n))] : [])])));
-      show(attempts,
+                   ...others.map((o) => number(parameter(o.params, n)))])));
+      show(at.attempts,
         table("Attempts", ["attempt", "slot", "state", "cause", "began", "ended", "from step"],
           t.attempts.map((a) => [a.attempt, a.slot ?? "client", state(a.state, a.cause),
                            a.cause || "", time(a.started_ms), time(a.ended_ms), a.resume_step])));
-      show(kin, t.parent && ["A changed copy of ", trialLink(sweep, t.parent), ". "],
+      show(at.kin, t.parent && ["A changed copy of ", trialLink(sweep, t.parent), ". "],
         copies.total > 0 &&
-          [
-            "Its copies: ", copies.trials.map((c) => [trialLink(sweep, c.trial), " "]),
-            copies.total > copies.trials.length &&
-              h("a", {
-                href: `/sweep/${sweep}?tab=trials&filter=${encodeURIComponent(`parent = ${trial}`)}`
-              },
-                `all ${copies.total}`),
-            " "
-          ],
-        h("a",
-          {href: `/sweep/${sweep}/trial/${trial}/checkpoint`, download: "", onclick: checkpoint},
-          "Checkpoint"));
+          ["Its copies: ", copies.trials.map((c) => [trialLink(sweep, c.trial), " "])],
+        copies.total > copies.trials.length && [
+          h("a", {href: `/sweep/${sweep}?tab=trials&filter=parent+%3D+${trial}`},
+            `all ${copies.total}`),
+          " "
+        ]);
       await tail();
       tell("");
     } catch (e) { tell(e.message); }
   });
 
-  const up = h("a", {href: `/sweep/${sweep}`}, `Sweep ${sweep}`);
-  show(view, h("p", {class: "up"}, up), h("h1", {}, `Trial ${sweep}/${trial}`), line, top, acts,
-    h("div", {class: "two"},
-      h("div", {}, h("h2", {}, "Why"), why, h("h2", {}, "Parameters"), params, kin),
-      h("div", {}, curve.element, h("h2", {}, "Attempts"), attempts, h("h2", {}, "Log"), log)));
+  at.title.textContent = `Trial ${sweep}/${trial}`;
+  at.up.href = `/sweep/${sweep}`;
+  at.up.textContent = `Sweep ${sweep}`;
+  at.checkpoint.href = `/sweep/${sweep}/trial/${trial}/checkpoint`;
+  at.checkpoint.addEventListener("click", checkpoint);
+  at.curve.append(curve.element);
+  show(view, at.all);
   const end = live({sweeps: [sweep]}, {
     async sweep(s) {
-      up.textContent = s.name || `Sweep ${sweep}`;
+      at.up.textContent = s.name || `Sweep ${sweep}`;
       names = s.parameters;
       best = s.best;
       total = all(s.counts);
       if (total > 80 && s.best && s.best.trial !== leader) {
         leader = s.best.trial;
-        top10 = (await call("sweep.best", {sweep, n: 10})).trials.map((t) => t.trial);
+        top10 = await call("sweep.best", {sweep,
+          n: 10}).then((r) => r.trials.map((t) => t.trial), () => [leader]);
       }
       if (s.reset || s.trials.some((t) => t.trial === trial)) {
         refresh();
