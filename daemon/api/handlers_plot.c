@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAMED_MAX 64
+#define NAMED_MAX  64
+#define TRIALS_MAX 1000000 /* of all sweeps: 64 MB */
 
 struct plot_question {
 	struct sw_lookup q;
@@ -137,13 +138,18 @@ static void read_plot(struct sw_db *db, struct sw_lookup *q)
 {
 	struct plot_question *y = (struct plot_question *)q;
 	struct sw_plot_data data[SW_PLOT_SWEEPS];
-	size_t named[NAMED_MAX];
+	size_t named[NAMED_MAX], all = 0;
 	struct sw_plot p;
 
 	for (size_t i = 0; i < y->n_sweeps && q->rc == SW_OK; i++) {
 		q->rc = sw_plot_rows_read(&y->rows[i], db, y->sweeps[i], y->kind->needs, &y->filter,
 					  y->slots, y->n_slots, q->now_ms, &q->err);
 		data[i] = y->rows[i].data;
+		all += data[i].all;
+		if (q->rc == SW_OK && i > 0 && all > TRIALS_MAX)
+			q->rc = sw_err_set(&q->err, SW_INVALID,
+					   "the sweeps have more than %d trials together",
+					   TRIALS_MAX);
 		if (q->rc != SW_OK && i > 0) /* the fault is not at the call's own sweep */
 			(void)snprintf(q->err.ptr, sizeof q->err.ptr, "/with/%zu", i - 1);
 	}
