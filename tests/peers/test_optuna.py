@@ -462,8 +462,11 @@ study.optimize(objective, n_trials=12)
 
 
 @pytest.mark.parametrize("sampler", ["sweepd.optuna.Sampler(seed=1)", "optuna.samplers.RandomSampler(1)"])
-def test_sweep_of_a_plain_study_ends_with_its_script(user, sampler):
+@pytest.mark.parametrize("holds", ["", "return study"])
+def test_sweep_of_a_plain_study_ends_with_its_script(user, sampler, holds):
     code = f"""
+import tempfile
+folder = tempfile.TemporaryDirectory()
 import optuna, sweepd.optuna
 def objective(trial):
     x = trial.suggest_float("x", 0, 1)
@@ -472,8 +475,10 @@ def objective(trial):
         trial.should_prune()
     return x
 def main():
-    optuna.create_study(sampler={sampler}, pruner=sweepd.optuna.Pruner()).optimize(objective, n_trials=3)
-main()
+    study = optuna.create_study(sampler={sampler}, pruner=sweepd.optuna.Pruner())
+    study.optimize(objective, n_trials=3)
+    {holds}
+held = main()
 """
     assert script(user.socket, code).wait(300) == 0
     row = user.sweeps()[0]

@@ -31,6 +31,7 @@ MORE = 1000  # trials by which a sweep that had ended is extended; close() takes
 _mirrors: "weakref.WeakKeyDictionary[Any, Dict[Any, Mirror]]" = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 _left: List[Any] = []  # studies that the script has let go of: their sweeps end with the next study, or with the script
+_held: List[Any] = []  # what puts a study there
 
 
 def mirror_of(study: Any, search: Optional[Dict[str, Any]] = None) -> "Mirror":
@@ -41,7 +42,7 @@ def mirror_of(study: Any, search: Optional[Dict[str, Any]] = None) -> "Mirror":
         if key not in mine:
             _close_left()
             mine[key] = Mirror(study, search or {"method": "random"})
-            weakref.finalize(study, _left.append, copy.copy(study))
+            _held.append(weakref.finalize(study, _left.append, copy.copy(study)))
         return mine[key]
 
 
@@ -60,6 +61,12 @@ def close(study: Any) -> None:
             mirror.close()
 
 
+def _close_all() -> None:
+    for let_go in _held:  # the interpreter's own turn comes later if a library has used weakref.finalize() before
+        let_go()
+    _close_left(1)
+
+
 def _close_left(patience_s: float = 600) -> None:
     while _left:
         study = _left.pop()
@@ -68,7 +75,7 @@ def _close_left(patience_s: float = 600) -> None:
             close(study)
 
 
-atexit.register(_close_left, 1)
+atexit.register(_close_all)
 
 
 class Ended:
