@@ -1,15 +1,18 @@
 """A trial of a sweep that this process drives."""
+import contextlib
+import random
 import threading
 import time
 from typing import TYPE_CHECKING, Any, Dict, Optional
 
-from ._errors import CONFLICT, SweepdError
+from ._errors import CONFLICT, INVALID_PARAMS, SweepdError
 from ._wire import as_step
 
 if TYPE_CHECKING:
     from ._client import Client
 
 BEAT_S = 15.0  # a daemon that was restarted waits a minute for the holder of a trial
+MORE = 1000  # trials by which a sweep that had ended is extended; end() takes back what was not used
 
 
 class Trial:
@@ -105,3 +108,41 @@ class Trial:
     def _beat_on(self) -> None:
         while not self._over.wait(self._beat_s):
             self.beat()
+
+
+def hand(client: "Client", sweep: int, params: Optional[Dict[str, Any]] = None) -> Optional[Trial]:
+    """A trial, with these parameters if they are given, of a sweep that goes on if it had ended. None: somebody cancelled
+    it."""
+    pause = 0.002
+    while True:
+        try:
+            answer = client.call("trial.ask", sweep=sweep, params=params or None)
+        except SweepdError as error:
+            if error.code != CONFLICT:
+                raise
+            answer = {"trials": [], "reason": "done"}
+        trials = [Trial(client, sweep, handed) for handed in answer["trials"]]
+        for lost in trials[:-1]:
+            lost.failed("lost by another process")
+        if trials:
+            return trials[-1]
+        if answer.get("reason") == "done":
+            try:
+                client.extend(sweep, sum(client.sweep(sweep)["counts"].values()) + MORE)
+            except SweepdError as error:
+                if client.sweep(sweep)["state"] in ("CANCELLED", "FAILED"):
+                    return None
+                if error.code not in (CONFLICT, INVALID_PARAMS):  # another process was quicker
+                    raise
+        time.sleep(pause * random.uniform(0.5, 1))
+        pause = min(0.2, pause * 1.5)
+
+
+def end(client: "Client", sweep: int) -> bool:
+    """Ends a sweep with the trials that it has. False: some of them run, or wait."""
+    counts = client.sweep(sweep)["counts"]
+    if counts["RUNNING"] or counts["PENDING"]:
+        return False
+    with contextlib.suppress(SweepdError):  # it has ended already, or another process goes on with it
+        client.edit(sweep, run_cap=max(1, sum(counts.values())))
+    return True

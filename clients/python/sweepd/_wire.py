@@ -1,12 +1,13 @@
 """Names, values and metrics of other libraries on the wire: a spec has plain names, and JSON's scalars, and JSON has no
 NaN and no infinity."""
 import collections
+import functools
 import itertools
 import json
 import math
 import operator
 import re
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ._errors import SweepdError
 
@@ -90,11 +91,30 @@ def is_scalar(value: Any) -> bool:
 
 def wire_values(choices: Sequence[Any]) -> List[Any]:
     """Choices as a spec's `values`: themselves if JSON can tell them apart, else texts with their numbers."""
+    choices = [choice.item() if getattr(choice, "ndim", None) == 0 else choice for choice in choices]  # numpy's and the like
     # To the daemon 1 and 1.0 are one value; True is another.
     keys = [(isinstance(choice, bool), choice if is_scalar(choice) else None) for choice in choices]
     if all(is_scalar(choice) for choice in choices) and len(set(keys)) == len(keys):
         return list(choices)
     return [f"{i}: {said(choice)}"[:120] for i, choice in enumerate(choices)]
+
+
+class Domain(NamedTuple):
+    """A parameter's values: the spec of a sweep's parameter, and how its value comes back. `listed`: these alone."""
+
+    spec: Dict[str, Any]
+    read: Callable[[Any], Any]
+    listed: bool = False
+
+
+def choice(categories: Iterable[Any]) -> Domain:
+    """One of these, which may be any objects."""
+    values = list(categories)
+    return Domain({"values": wire_values(values)}, functools.partial(_chosen, values), True)
+
+
+def _chosen(values: Sequence[Any], value: Any) -> Any:
+    return values[find(wire_values(values), value)]
 
 
 def key(value: Any) -> str:

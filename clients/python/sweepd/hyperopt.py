@@ -23,11 +23,10 @@ except ModuleNotFoundError as error:
                       "pip install hyperopt") from None
 
 from ._client import Client
-from ._errors import CONFLICT, INVALID_PARAMS, SweepdError
-from ._loop import Trial
+from ._errors import INVALID_PARAMS, SweepdError
+from ._loop import Trial, end, hand
 from ._wire import find, wire_names, wire_values
 
-MORE = 1000  # trials by which a sweep that had ended is extended; close() takes back what was not used
 KEYS = {"uniform": "low high", "quniform": "low high q", "loguniform": "low high", "qloguniform": "low high q",
         "normal": "mu sigma", "qnormal": "mu sigma q", "lognormal": "mu sigma", "qlognormal": "mu sigma q",
         "randint": "low high", "categorical": "p"}
@@ -148,25 +147,8 @@ class _Search:
         except SweepdError:
             return False
 
-    def ask(self, given: Optional[Dict[str, Any]] = None) -> Optional[Trial]:
-        """A trial; None if somebody cancelled the sweep."""
-        while True:
-            try:
-                answer = self.client.call("trial.ask", sweep=self.sweep, params=given, wait_s=None if given else 10)
-            except SweepdError as error:
-                if error.code != CONFLICT:
-                    raise
-                answer = {"trials": [], "reason": "done"}
-            for handed in answer["trials"]:
-                return Trial(self.client, self.sweep, handed)
-            if answer.get("reason") == "done":
-                state = self.client.sweep(self.sweep)
-                if state["state"] != "COMPLETED":
-                    return None
-                self.client.extend(self.sweep, sum(state["counts"].values()) + MORE)
-
     def suggest(self, tid: int) -> Optional[Dict[str, List[Any]]]:
-        handle = self.ask()
+        handle = hand(self.client, self.sweep)
         if handle is None:
             return None
         self.handles[tid] = handle
@@ -182,7 +164,8 @@ class _Search:
             self.told.append(doc["tid"])
             if handle is None and doc["state"] == _base.JOB_STATE_DONE:  # of an earlier fmin(), or the script's own
                 try:
-                    handle = self.ask(self.space.params({label: of[0] for label, of in doc["misc"]["vals"].items() if of}))
+                    values = {label: of[0] for label, of in doc["misc"]["vals"].items() if of}
+                    handle = hand(self.client, self.sweep, self.space.params(values))
                 except SweepdError as error:
                     if error.code != INVALID_PARAMS:
                         raise
@@ -206,7 +189,7 @@ class _Search:
             self.settle()
             for handle in self.handles.values():
                 handle.failed("fmin() ended before it", "INFEASIBLE")
-            self.client.edit(self.sweep, run_cap=max(1, sum(self.client.sweep(self.sweep)["counts"].values())))
+            end(self.client, self.sweep)
         self.client.close()
 
 

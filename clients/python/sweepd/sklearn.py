@@ -33,35 +33,10 @@ from ._errors import SweepdError
 from ._loop import Trial
 from ._trial import report
 from ._tune import check_fork
-from ._wire import find, wire_names, wire_values
+from ._wire import Domain, choice, find, wire_names
 
 DRAWS = 256  # values that stand for a distribution that the daemon does not have
 BEAT_S = 10.0  # while this process evaluates a candidate, it says so often that its trials run
-
-
-class _Values:
-    """One of these, which may be any objects."""
-
-    def __init__(self, values: Sequence[Any], drawn: bool = False) -> None:
-        self.values, self.drawn = list(values), drawn
-        self.wire = wire_values([each.item() if isinstance(each, np.generic) else each for each in self.values])
-        self.spec: Dict[str, Any] = {"values": self.wire}
-
-    def index(self, value: Any) -> int:
-        return find(self.wire, value)
-
-    def read(self, value: Any) -> Any:
-        return self.values[self.index(value)]
-
-
-class _Range:
-    """A distribution of a sweep's spec."""
-
-    def __init__(self, spec: Mapping[str, Any]) -> None:
-        self.spec = dict(spec)
-
-    def read(self, value: Any) -> Any:
-        return value
 
 
 def _drawn(distribution: Any, random: Any) -> Any:
@@ -69,16 +44,19 @@ def _drawn(distribution: Any, random: Any) -> Any:
     kind = getattr(getattr(distribution, "dist", None), "name", "")
     low, high = distribution.support() if hasattr(distribution, "support") else (-math.inf, math.inf)
     if kind == "randint":
-        return _Range({"distribution": "int_uniform", "min": int(low), "max": int(high)})
+        return _range({"distribution": "int_uniform", "min": int(low), "max": int(high)})
     if kind in ("uniform", "loguniform", "reciprocal"):
         name = "uniform" if kind == "uniform" else "log_uniform_values"
-        return _Range({"distribution": name, "min": float(low), "max": float(high)})
+        return _range({"distribution": name, "min": float(low), "max": float(high)})
     if kind == "norm":
-        return _Range({"distribution": "normal", "mu": float(distribution.mean()), "sigma": float(distribution.std())})
-    if hasattr(distribution, "ppf"):
-        return _Values(sorted(set(distribution.ppf((np.arange(DRAWS) + 0.5) / DRAWS).tolist())), True)
-    draws = [distribution.rvs(random_state=random) for _ in range(DRAWS)]
-    return _Values(sorted(set(getattr(draw, "item", lambda draw=draw: draw)() for draw in draws)), True)
+        return _range({"distribution": "normal", "mu": float(distribution.mean()), "sigma": float(distribution.std())})
+    draws = distribution.ppf((np.arange(DRAWS) + 0.5) / DRAWS).tolist() if hasattr(distribution, "ppf") else [
+        distribution.rvs(random_state=random) for _ in range(DRAWS)]
+    return choice(sorted(set(draws)))._replace(listed=False)
+
+
+def _range(spec: Mapping[str, Any]) -> Domain:
+    return Domain(dict(spec), lambda value: value)
 
 
 class _Space:
@@ -91,8 +69,7 @@ class _Space:
         for grid in [given] if isinstance(given, Mapping) else given:
             self.grids.append({name: self._domain(name, each, random) for name, each in sorted(grid.items())})
         self.names = [wire_names(grid) for grid in self.grids]
-        self.listed = all(isinstance(each, _Values) and not each.drawn
-                          for grid in self.grids for each in grid.values())
+        self.listed = all(each.listed for grid in self.grids for each in grid.values())
         groups = [{names[name]: each.spec for name, each in grid.items()} or {"nothing": {"value": 0}}
                   for grid, names in zip(self.grids, self.names)]
         self.parameters: Dict[str, Any] = groups[0] if len(groups) == 1 else {
@@ -102,15 +79,15 @@ class _Space:
     @staticmethod
     def _domain(name: str, given: Any, random: Any) -> Any:
         if isinstance(given, Mapping):
-            return _Range(given)
+            return _range(given)
         if hasattr(given, "rvs"):
             return _drawn(given, random)
         ParameterGrid({name: given})  # says what is wrong
-        return _Values(given)
+        return choice(given)
 
     def points(self) -> int:
         """How many there are, of lists."""
-        return sum(math.prod(len(getattr(each, "values", ())) for each in grid.values()) for grid in self.grids)
+        return sum(math.prod(len(each.spec["values"]) for each in grid.values()) for grid in self.grids)
 
     def _found(self, params: Mapping[str, Any]) -> Tuple[int, Mapping[str, Any]]:
         which = params["grid"] if len(self.grids) > 1 else 0
@@ -124,7 +101,8 @@ class _Space:
     def place(self, params: Mapping[str, Any]) -> Any:
         """Of a trial in the order of ParameterGrid, whose last name changes first."""
         which, params = self._found(params)
-        return which, [each.index(params[self.names[which][name]]) for name, each in self.grids[which].items()]
+        return which, [
+            find(each.spec["values"], params[self.names[which][name]]) for name, each in self.grids[which].items()]
 
 
 class _Splits:

@@ -21,6 +21,7 @@ from . import _trial
 from ._client import ENDED, Client
 from ._driver import Driver
 from ._errors import SweepdError
+from ._loop import end
 from ._names import stands_for
 from ._tune import check_fork
 from ._wire import Attributes, reportable
@@ -204,13 +205,9 @@ class _Agent(Driver):
 
     def leave(self) -> None:
         """Ends the sweep if no other agent is at work."""
-        counts = self.client.sweep(self.sweep)["counts"]
-        if self.most <= 0 and not counts["RUNNING"] and not counts["PENDING"]:
-            with contextlib.suppress(SweepdError):  # it has ended
-                self.client.edit(self.sweep, run_cap=sum(counts.values()))
-            if counts["PAUSED"]:
-                self.most = math.inf
-                self.run()
+        if self.most <= 0 and end(self.client, self.sweep) and self.client.sweep(self.sweep)["counts"]["PAUSED"]:
+            self.most = math.inf
+            self.run()
 
 
 def agent(sweep_id: Union[str, int], function: Optional[Callable[[], Any]] = None, entity: Optional[str] = None,

@@ -11,7 +11,6 @@ import copy
 import hashlib
 import json
 import os
-import random
 import threading
 import time
 import uuid
@@ -22,12 +21,12 @@ from typing import Any, Dict, Iterator, List, Optional, Set, Tuple
 from .. import _distributions
 from .._errors import CONFLICT, INVALID_PARAMS, NOT_FOUND, SweepdError
 from .._loop import Trial as Handle
+from .._loop import end, hand
 from .._wire import wire_names
 from ._journal import Journal
 
 MARK = "a study of Optuna"
 PATIENCE_S = 60  # for a process that has said that it submits a sweep
-MORE = 1000  # trials by which a sweep that had ended is extended; close() takes back what was not used
 _mirrors: "weakref.WeakKeyDictionary[Any, Dict[Any, Mirror]]" = weakref.WeakKeyDictionary()
 _lock = threading.Lock()
 _left: List[Any] = []  # studies that the script has let go of: their sweeps end with the next study, or with the script
@@ -256,26 +255,18 @@ class Mirror:
         """Ends the sweep if none of its trials runs."""
         self._drop()
         if self.sweep is not None:
-            self._end(self.sweep)
+            end(self.journal.client(), self.sweep)
 
     def _drop(self) -> None:
         """Deletes the sweeps before it."""
         for sweep in sorted(self.before):
             try:
-                if self._end(sweep):
+                if end(self.journal.client(), sweep):
                     self.journal.client().delete(sweep)
                     self.before.discard(sweep)
             except SweepdError as error:
                 if error.code not in (CONFLICT, NOT_FOUND):  # another process goes on with it, or was quicker
                     raise
-
-    def _end(self, sweep: int) -> bool:
-        counts = self.journal.client().sweep(sweep)["counts"]
-        if counts["RUNNING"] or counts["PENDING"]:
-            return False
-        with contextlib.suppress(SweepdError):  # it has ended already, or another process goes on with it
-            self.journal.client().edit(sweep, run_cap=sum(counts.values()))
-        return True
 
     @contextlib.contextmanager
     def _refusing(self) -> Iterator[None]:
@@ -307,31 +298,7 @@ class Mirror:
             handle.done(**{metric["name"]: value for metric, value in zip(self.metrics, trial.values)})
 
     def _hand(self, given: Dict[str, Any]) -> Optional[Handle]:
-        """A trial; None if somebody cancelled the sweep."""
-        pause = 0.002
-        while True:
-            try:
-                answer = self.journal.client().call("trial.ask", sweep=self.sweep, params=given or None)
-            except SweepdError as error:
-                if error.code != CONFLICT:
-                    raise
-                answer = {"trials": [], "reason": "done"}
-            handles = [Handle(self.journal.client(), int(self.sweep or 0), handed) for handed in answer["trials"]]
-            for lost in handles[:-1]:
-                lost.failed("lost by another process of the study")
-            if handles:
-                return handles[-1]
-            if answer.get("reason") == "done":
-                try:
-                    made = sum(self.journal.client().call("sweep.get", sweep=self.sweep)["counts"].values())
-                    self.journal.client().extend(int(self.sweep or 0), made + MORE)
-                except SweepdError as error:
-                    if self.journal.client().sweep(int(self.sweep or 0))["state"] in ("CANCELLED", "FAILED"):
-                        return None
-                    if error.code not in (CONFLICT, INVALID_PARAMS):  # another process was quicker
-                        raise
-            time.sleep(pause * random.uniform(0.5, 1))
-            pause = min(0.2, pause * 1.5)
+        return hand(self.journal.client(), int(self.sweep or 0), given)
 
     def _enqueue(self, trial: Ended) -> Optional[Handle]:
         return self._hand({self.names[name]: _distributions.to_wire(self.space[name], value)

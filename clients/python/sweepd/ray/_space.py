@@ -1,23 +1,14 @@
 """The search space of a `config`, and a trial's config from a sweep's parameters."""
 import dataclasses
-import functools
 import inspect
 import itertools
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 from .. import _distributions
-from .._wire import Attributes, find, is_scalar, wire_names, wire_values
+from .._wire import Attributes, Domain, choice, is_scalar, wire_names, wire_values
 
 Path = Tuple[str, ...]
 DRAWS = 256  # of a function, to know what it draws from
-
-
-@dataclasses.dataclass
-class Domain:
-    """A parameter's values: the spec of a sweep's parameter, and how its value comes back."""
-
-    spec: Dict[str, Any]
-    read: Callable[[Any], Any]
 
 
 @dataclasses.dataclass
@@ -61,16 +52,6 @@ randint = _kind("randint", int, "lower upper", "An integer from lower up to, not
 qrandint = _kind("qrandint", int, "lower upper q=1", "A multiple of q, both ends included.")
 lograndint = _kind("lograndint", int, "lower upper base=10", "An integer whose logarithm is uniform, below upper.")
 qlograndint = _kind("qlograndint", int, "lower upper q base=10", "The same, a multiple of q, both ends included.")
-
-
-def choice(categories: Sequence[Any]) -> Domain:
-    """One of these, which may be any objects."""
-    values = list(categories)
-    return Domain({"values": wire_values(values)}, functools.partial(_chosen, values))
-
-
-def _chosen(values: Sequence[Any], value: Any) -> Any:
-    return values[find(wire_values(values), value)]
 
 
 def grid_search(values: Sequence[Any]) -> Dict[str, Any]:
