@@ -38,6 +38,7 @@ NOT_RUN = [
     *((page, "import sweepd.optuna as optuna", "needs Optuna; tests/peers/test_optuna.py runs it")
       for page in ("docs/coming-from.md", "clients/python/README.md")),
     ("docs/coming-from.md", "from scipy.stats", "needs scikit-learn; tests/peers/test_sklearn.py has such searches"),
+    ("docs/coming-from.md", "import sweepd.optuna\n", "needs PyTorch and transformers; their script is in tests/peers/scripts"),
     ("docs/plots.md", "python3 -m sweepd.tensorboard", "needs TensorBoard; tests/peers/test_tensorboard.py runs it"),
 ]
 # Blocks that are files, by their names in the reader's folder.
