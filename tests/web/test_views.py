@@ -142,8 +142,7 @@ def test_decisions_are_there_at_once_with_their_reasons(page, client):
     done = run_trials(client, sweep, 3)
     page.go(f"/sweep/{sweep}?tab=decisions")
     page.find(".decided li", "drawn at random")
-    assert page.browser.execute_script("return [...document.querySelectorAll('.decided a')].map((a) => a.innerText)"
-                                       ".sort()") == [f"trial {n}" for n in done]
+    assert sorted(page.texts(".decided a")) == [f"trial {n}" for n in done]
     run_trials(client, sweep, 1)
     page.find(".decided li:first-child", f"trial {done[-1] + 1}")
     page.find("[role=log]", "Decided in the last minute")
@@ -161,8 +160,7 @@ def test_views_go_back_one_by_one(page, client):
     page.click(".columns label", "parent")
     page.find(".grid-head button", "parent")
     page.browser.back()
-    head = "return document.querySelector('.grid-head').innerText"
-    wait_until(lambda: "parent" not in page.browser.execute_script(head), "the columns before")
+    wait_until(lambda: "parent" not in page.find(".grid-head")["text"], "the columns before")
     page.find("[aria-sort=ascending]", "value")
     page.browser.back()
     page.find("[aria-sort=ascending]", "trial")
@@ -185,7 +183,6 @@ def test_parameters_of_a_plot_are_chosen_and_stand_in_the_address(page, client):
     page.go(f"/sweep/{sweep}")
     figure = "figure:has([aria-label='Numbers of slice'])"
     page.find(f"{figure} svg")
-    page.browser.execute_script(f"document.querySelector(\"{figure} summary\").scrollIntoView()")
     page.click(f"{figure} summary")
     page.click(f"{figure} label", "units")
     wait_until(lambda: "params.slice=units" in page.browser.current_url, "the address")

@@ -252,6 +252,8 @@ export function sweepView(view, sweeps) {
       learnSoon();
     }
     parts.forEach((p) => p.change());
+    if (!before)  // a choice of parameters that was opened before there were any
+      view.querySelectorAll("details[open]").forEach((d) => d.dispatchEvent(new Event("toggle")));
     explain();
   }
 
