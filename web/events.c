@@ -36,11 +36,6 @@ struct sw_stream {
 	unsigned quiet; /* ticks since it was sent something */
 };
 
-void sw_events_init(struct sw_events *e)
-{
-	(void)pthread_mutex_init(&e->lock, NULL);
-}
-
 /* --- to the reader --- */
 
 static ssize_t take_bytes(void *arg, uint64_t pos, char *out, size_t max)

@@ -23,6 +23,7 @@
 
 struct sw_stream;
 
+/* Zero but for the lock, which is initialised. */
 struct sw_events {
 	pthread_mutex_t lock;
 	struct sw_stream *first;
@@ -30,7 +31,6 @@ struct sw_events {
 	unsigned ticks;
 };
 
-void sw_events_init(struct sw_events *e);
 /* Answers a request with a stream that goes on. */
 enum MHD_Result sw_events_open(struct sw_events *e, struct sw_request *r);
 /* sw_link.tick; arg: the struct sw_events. */

@@ -58,7 +58,6 @@ static sw_status start(struct sw_web *web, const char *socket, struct sw_client 
 	web->http.arg = web;
 	if (!sw_web_session_make(&web->http.session))
 		return sw_err_set(err, SW_IO, "the kernel gives no random bytes");
-	sw_events_init(&web->events);
 	rc = sw_link_start(&web->quick, client, err);
 	if (rc == SW_OK && client == NULL)
 		rc = sw_link_start(&web->slow, NULL, err);
@@ -67,7 +66,7 @@ static sw_status start(struct sw_web *web, const char *socket, struct sw_client 
 
 int main(int argc, char **argv)
 {
-	static struct sw_web web;
+	static struct sw_web web = {.events.lock = PTHREAD_MUTEX_INITIALIZER};
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_client *client = NULL;
 	bool browser = false;

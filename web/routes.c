@@ -17,11 +17,6 @@
 #define PAGE      "/index.html"
 #define READ_ONLY "this page is read-only (sweep web --read-only)"
 
-static enum MHD_Result not_found(struct sw_request *r)
-{
-	return sw_http_refuse(r, 404, "the page has nothing there");
-}
-
 /* --- calls --- */
 
 /* A refusal of the daemon is an answer, as on the socket: its error stands in it. */
@@ -79,14 +74,13 @@ static enum MHD_Result draw(struct sw_request *r)
 {
 	const char *text = sw_json_text(r->call.reply.result, "text", "");
 
-	/* What is saved as a file is no refusal. */
-	if (r->call.rc != SW_OK && sw_http_query(r, "whole") != NULL)
-		return sw_http_refuse(r, 404, r->call.err.msg);
-	if (r->call.rc != SW_OK)
-		return pass_on(r);
-	if (strstr(r->path, ".csv") != NULL)
-		return sw_http_reply(r, 200, "text/csv; charset=utf-8", text);
-	return sw_http_reply(r, 200, "image/svg+xml", text);
+	if (r->call.rc != SW_OK) /* what is saved as a file is no refusal */
+		return sw_http_query(r, "whole") != NULL ? sw_http_refuse(r, 404, r->call.err.msg)
+							 : pass_on(r);
+	return sw_http_reply(r, 200,
+			     strstr(r->path, ".csv") != NULL ? "text/csv; charset=utf-8"
+							     : "image/svg+xml",
+			     text);
 }
 
 /* The style sheet of all drawings. */
@@ -266,17 +260,18 @@ static enum MHD_Result get_sweep(struct sw_request *r, struct sw_web *web)
 	int end = 0;
 
 	if (!take_number(&path, "/sweep/", &sweep))
-		return not_found(r);
+		return sw_web_files_send(r, r->path); /* there is none */
 	if (*path == '\0')
 		return sw_web_files_send(r, PAGE);
 	if (sscanf(path, "/plot/%23[a-z].%3[a-z]%n", kind, format, &end) == 2 &&
 	    path[end] == '\0' && (strcmp(format, "svg") == 0 || strcmp(format, "csv") == 0))
 		return plot(r, web, sweep, kind, format);
 	if (!take_number(&path, "/trial/", &trial))
-		return not_found(r);
+		return sw_web_files_send(r, r->path);
 	if (*path == '\0')
 		return sw_web_files_send(r, PAGE);
-	return strcmp(path, "/checkpoint") == 0 ? checkpoint(r, web, sweep, trial) : not_found(r);
+	return strcmp(path, "/checkpoint") == 0 ? checkpoint(r, web, sweep, trial)
+						: sw_web_files_send(r, r->path);
 }
 
 static enum MHD_Result get(struct sw_request *r, struct sw_web *web)
@@ -308,5 +303,5 @@ enum MHD_Result sw_web_route(struct sw_request *r, void *arg)
 		return spec(r, web, false);
 	if (strcmp(r->path, "/spec/submit") == 0)
 		return spec(r, web, true);
-	return not_found(r);
+	return sw_http_refuse(r, 404, "the page has nothing there");
 }

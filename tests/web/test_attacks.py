@@ -408,6 +408,7 @@ def test_plot_and_checkpoint_are_sent_as_files(http, served):
 
 def test_port_80_stands_in_no_host_nor_origin(served):
     with socket.socket() as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             s.bind(("127.0.0.1", 80))
         except OSError as e:

@@ -59,13 +59,16 @@ def test_link_that_is_lost_is_said_on_the_page(far, box, browser):  # noqa: F811
     browser.get("about:blank")
 
 
-def test_checkpoint_is_not_sent_but_said_where_it_lies(far, box):  # noqa: F811
+def test_checkpoint_is_not_sent_but_said_where_it_lies(far, box, open_page):  # noqa: F811
+    page = open_page(box)
     with box.client() as client:
         sweep = client.submit(trained())
         client.wait_sweep(sweep)
         path = client.call("trial.checkpoint", sweep=sweep, trial=1)["path"]
-    status, _, body = Http(box).get(f"/sweep/{sweep}/trial/1/checkpoint")
-    assert status == 404 and f"scp 'box:{path}'" in body.decode()
+    assert Http(box).get(f"/sweep/{sweep}/trial/1/checkpoint")[0] == 404
+    page.go(f"/sweep/{sweep}/trial/1")
+    page.click("a", "Checkpoint")
+    page.sees(f"scp 'box:{path}'")
 
 
 def test_password_is_asked_for_at_the_start_alone(far, box):  # noqa: F811

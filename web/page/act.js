@@ -17,16 +17,17 @@ const own = (words) => (words.some((w) => w.startsWith("-")) ? ["--", ...words] 
 // ([name, label, value, type, more]), and from what they hold the words of the command and the
 // parameters of the method; then(result) when it is done.
 function ask(title, verb, method, text, fields, words, params, then) {
-  const t = template("action"), inputs = {};
+  const t = template("action");
   for (const [name, label, value, type = "text", more] of fields) {
-    const i = inputs[name] = h(type === "textarea" ? type : "input",
+    const i = h(type === "textarea" ? type : "input",
       {name, type, required: type === "number", step: type === "number" && "any", ...more});
     if (type === "checkbox") i.checked = value;
     else i.value = value ?? "";
     t.fields.append(h("label", {}, label, " ", i));
   }
-  const values = () => Object.fromEntries(Object.entries(inputs).map(
-    ([name, i]) => [name, i.type === "checkbox" ? i.checked : i.value.trim()]));
+  // A box that is not ticked is not among them.
+  const values = () =>
+    Object.fromEntries([...new FormData(t.form)].map(([name, v]) => [name, v.trim()]));
   const shown = () => void (t.code.textContent = written(words(values())));
   const send = async (e) => {
     e.preventDefault();
@@ -39,8 +40,8 @@ function ask(title, verb, method, text, fields, words, params, then) {
     } catch (refused) {
       const place = `${refused.place}/`.replaceAll("/", ".");
       t.line.textContent = (refused.place && `${refused.place}: `) + refused.message;
-      for (const [name, input] of Object.entries(inputs))
-        input.setAttribute("aria-invalid", place.includes(`.${name}.`));
+      for (const i of t.fields.querySelectorAll("[name]"))
+        i.setAttribute("aria-invalid", place.includes(`.${i.name}.`));
       dialog.querySelector("[aria-invalid=true]")?.focus();
     }
     t.act.disabled = false;
@@ -157,7 +158,7 @@ export function actions(s, changed, tell) {
           "Its trials, reports, checkpoints and logs are gone for good.",
           [["keep", "the best trial stays", true, "checkbox"]],
           (v) => ["rm", sweep, ...(v.keep ? ["--keep-best"] : [])],
-          (v) => ({sweep, keep_best: v.keep}), () => go("/"))));
+          (v) => ({sweep, keep_best: "keep" in v}), () => go("/"))));
 }
 
 export function trialActions(sweep, t, names) {

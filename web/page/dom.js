@@ -1,6 +1,8 @@
 // Elements, and numbers as the CLI writes them (cli/fmt.c has the rules). Text is always set as
 // text: never as markup.
 
+const kept = (children) => children.flat(Infinity).filter((c) => c != null && c !== false);
+
 export function h(tag, attributes, ...children) {
   const e = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes || {})) {
@@ -8,9 +10,7 @@ export function h(tag, attributes, ...children) {
     else if (value === true) e.setAttribute(name, "");
     else if (value !== false && value != null) e.setAttribute(name, value);
   }
-  e.append(...children.flat(Infinity)
-             .filter((c) => c != null && c !== false)
-             .map((c) => (c instanceof Node ? c : String(c))));
+  e.append(...kept(children));
   return e;
 }
 
@@ -70,7 +70,7 @@ export function show(place, ...children) {
     return;
   }
   const held = document.activeElement, at = stops(place).indexOf(held);
-  place.replaceChildren(...children.flat(Infinity).filter((c) => c != null && c !== false));
+  place.replaceChildren(...kept(children));
   if (at < 0) return;
   const now = stops(place),
         heir = now.find((e) => says(e) === says(held)) || now[Math.min(at, now.length - 1)];

@@ -1,6 +1,6 @@
 // The trials of a sweep: as many rows as fit are in the page, and the server's order says which.
 import {call} from "/daemon.js";
-import {calm, h, number, rove, say, show, state, template} from "/dom.js";
+import {calm, h, number, press, rove, say, show, state, template} from "/dom.js";
 import {go, query, setQuery} from "/route.js";
 
 const ROW = 28;  // pixels, as page.css has it
@@ -107,15 +107,11 @@ export function trialTable(sweep) {
   function header() {
     const [key, down] = sort().startsWith("-") ? [sort().slice(1), true] : [sort(), false];
     const stop = Math.max(0, columns.findIndex(([name]) => name === key));
-    const button = (name, i) => h("button", {
-      type: "button",
-      tabindex: i === stop ? 0 : -1,
-      onclick: () => {
-        setQuery({sort: name === key && !down ? "-" + name : name}, true);
-        restart();
-      }
-    },
-      name);
+    const by = (name) => {
+      setQuery({sort: name === key && !down ? "-" + name : name}, true);
+      restart();
+    };
+    const button = (name, i) => press(name, () => by(name), {tabindex: i === stop ? 0 : -1});
     const order = (name) => name !== key ? "none" : down ? "descending" : "ascending";
     // The server sorts by no further metric.
     show(head,
@@ -165,22 +161,20 @@ export function trialTable(sweep) {
           to = Math.min(total, from + Math.ceil(scroll.clientHeight / ROW) + 10);
     body.style.setProperty("transform", `translateY(${from * ROW}px)`);
     const rows = [];
+    const link = (n) => h("a", {href: `/sweep/${sweep}/trial/${n}`, tabindex: "-1"}, n);
     for (let i = from; i < to; i++) {
       const page = Math.floor(i / PAGE), t = pages.get(page)?.[i % PAGE];
       if (!pages.has(page) && !asked.has(page)) load(page);
+      const cells =
+        t ? columns.map(([name, cell]) => name === "trial" ? link(t.trial) : cell(t)) : ["…"];
       rows.push(h("div", {
         class: i === cursor ? "row at" : "row",
         role: "row",
         id: `row${i}`,
         "aria-rowindex": i + 2,
-        "data-trial": t?.trial ?? null
+        "data-trial": t?.trial
       },
-        t ? columns.map(
-              ([name, cell]) => h("span", {role: "gridcell"},
-                name === "trial" ?
-                  h("a", {href: `/sweep/${sweep}/trial/${t.trial}`, tabindex: "-1"}, t.trial) :
-                  cell(t))) :
-            h("span", {role: "gridcell"}, "…")));
+        cells.map((c) => h("span", {role: "gridcell"}, c))));
     }
     show(body, rows);
     scroll.setAttribute("aria-rowcount", total + 1);

@@ -50,15 +50,16 @@ export function trialView(view, sweep, trial) {
     if (end) log.scrollTop = log.scrollHeight;
   }
 
-  // A file of this machine is downloaded; what is none is said here.
+  // A file of this machine is downloaded; what is none is said beside the link.
   async function checkpoint(e) {
+    const say = writer(at.told);
     e.preventDefault();
     try {
       const {path, folder} = await call("trial.checkpoint", {sweep, trial});
-      if (about.host) tell(`It lies on ${about.host}: ${path}`);
-      else if (folder) tell(`It is a folder: ${path}`);
+      if (about.host) say(`on the other machine: scp '${about.host}:${path}' . fetches it`);
+      else if (folder) say(`a folder: ${path}`);
       else location.assign(at.checkpoint.href);
-    } catch (refused) { tell(refused.message); }
+    } catch (refused) { say(refused.message); }
   }
 
   const refresh = calm(1000, async () => {
