@@ -75,7 +75,11 @@ export function sweepView(view, sweeps) {
           part.change();
         });
     const part = plot(sweep, kind, question, () => asked(kind), choice);
-    return part;
+    const change = () => {
+      if (choice) choice.fill();
+      part.change();
+    };
+    return {...part, change};
   }
 
   // What the feed does not have: tags, the note, the front, edits, the spec.

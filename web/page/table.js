@@ -42,8 +42,10 @@ export function chooser(title, names, shown, chosen) {
         chosen(names().filter((n) => (n === name ? e.target.checked : shown().includes(n))))
     }),
                   " ", name)));
-  return h("details", {class: "columns", ontoggle: (e) => e.target.open && fill()},
-    h("summary", {}, title), list);
+  const details =
+    h("details", {class: "columns", ontoggle: () => details.fill()}, h("summary", {}, title), list);
+  details.fill = () => details.open && fill();  // again: there are other names
+  return details;
 }
 
 export function setFilter(text) {
