@@ -75,11 +75,7 @@ export function sweepView(view, sweeps) {
           part.change();
         });
     const part = plot(sweep, kind, question, () => asked(kind), choice);
-    const change = () => {
-      if (choice) choice.fill();
-      part.change();
-    };
-    return {...part, change};
+    return part;
   }
 
   // What the feed does not have: tags, the note, the front, edits, the spec.

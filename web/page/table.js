@@ -42,10 +42,8 @@ export function chooser(title, names, shown, chosen) {
         chosen(names().filter((n) => (n === name ? e.target.checked : shown().includes(n))))
     }),
                   " ", name)));
-  const details =
-    h("details", {class: "columns", ontoggle: () => details.fill()}, h("summary", {}, title), list);
-  details.fill = () => details.open && fill();  // again: there are other names
-  return details;
+  return h("details", {class: "columns", ontoggle: (e) => e.target.open && fill()},
+    h("summary", {}, title), list);
 }
 
 export function setFilter(text) {

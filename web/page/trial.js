@@ -12,7 +12,7 @@ const PAGE = 1000;     // lines of trial.log
 export function trialView(view, sweep, trial) {
   const at = template("trial"), log = at.log, tell = writer(at.line);
   let names = null, best = null, after = 0, place = "0.0", ended = false, total = 0, top10 = [],
-      leader = 0, failed = false, reading = Promise.resolve();
+      leader = 0, reading = Promise.resolve();
   const curve = plot(sweep, "curves", "This trial is drawn strong", among);
 
   // Of many trials the plot would leave most out: then it is this one, its neighbours and the best,
@@ -96,12 +96,8 @@ export function trialView(view, sweep, trial) {
           " "
         ]);
       await tail();
-      if (failed) tell("");  // what else is said there stays
-      failed = false;
-    } catch (e) {
-      tell(e.message);
-      failed = true;
-    }
+      tell("");
+    } catch (e) { tell(e.message); }
   });
 
   at.title.textContent = `Trial ${sweep}/${trial}`;
