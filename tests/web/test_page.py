@@ -514,23 +514,22 @@ def test_daemon_that_does_not_answer_is_said(page, sweep):
     wait_until(lambda: "The daemon is away" not in page.text(), "it is back")
 
 
-FAILS_ONCE = """
+FAILS = """
 const real = window.fetch;
-window.fetch = (...asked) => {
-  if (!asked[0].includes("/plot/history")) return real(...asked);
-  window.fetch = real;
-  return Promise.reject(new TypeError("no network"));
-};
+window.fetch = (...asked) =>
+  (asked[0].includes("/plot/history") ? Promise.reject(new TypeError("no network")) : real(...asked));
+window.mend = () => { window.fetch = real; };
 """
 
 
 def test_drawing_that_failed_is_asked_for_again(page, sweep):
     page.go(f"/sweep/{sweep}")
     page.find("figure svg.swp")
-    page.script(FAILS_ONCE)
+    page.script(FAILS)
     with page.served.client() as client:
         run_trials(client, sweep, 1)
     page.find("figure", "`sweep web` has ended")
+    page.script("window.mend()")
     page.find("figure svg [data-trial='13']")
 
 
