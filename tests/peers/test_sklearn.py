@@ -15,13 +15,14 @@ import scipy.stats  # noqa: E402
 from sklearn import model_selection  # noqa: E402
 from sklearn.base import clone  # noqa: E402
 from sklearn.datasets import load_iris  # noqa: E402
-from sklearn.linear_model import LogisticRegression, SGDClassifier  # noqa: E402
+from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier  # noqa: E402
 from sklearn.model_selection import KFold, cross_val_score  # noqa: E402
 from sklearn.model_selection.tests import test_search as theirs  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 from sklearn.svm import SVC  # noqa: E402
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
+from sklearn.utils.estimator_checks import check_estimator  # noqa: E402
 
 import sweepd  # noqa: E402
 from sweepd.sklearn import GridSearchCV, RandomizedSearchCV, SearchCV  # noqa: E402
@@ -78,6 +79,12 @@ def test_same_grid_gives_the_results_of_grid_search(user, grid, n_jobs):
     sweep = user.sweep(ours.sweep_)
     assert sweep["state"] == "COMPLETED" and sweep["counts"]["COMPLETED"] == len(ours.cv_results_["params"])
     assert user.best(ours.sweep_)["value"] == pytest.approx(ours.best_score_)
+
+
+def test_checks_of_an_estimator_end_as_those_of_grid_search():
+    ours, real = ([(each["check_name"], each["status"]) for each in check_estimator(of(Ridge(), {"alpha": [0.1, 1.0]}, cv=2), on_fail=None)]
+                  for of in (GridSearchCV, model_selection.GridSearchCV))
+    assert ours == real and len(real) > 50
 
 
 def test_splits_without_a_seed_are_the_same_for_all_candidates():

@@ -22,6 +22,7 @@ try:
     from sklearn.model_selection._search import BaseSearchCV  # type: ignore
     from sklearn.model_selection._validation import _warn_or_raise_about_fit_failures  # type: ignore
     from sklearn.utils import check_random_state, resample  # type: ignore
+    from sklearn.utils.validation import _num_samples  # type: ignore
     from threadpoolctl import threadpool_limits  # type: ignore
 except ModuleNotFoundError as error:
     raise ImportError(f"sweepd.sklearn needs scikit-learn, and {error.name} is not installed: pip install "
@@ -333,7 +334,7 @@ class SearchCV(BaseSearchCV):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None, **params: Any) -> "SearchCV":  # noqa: N803
         """As GridSearchCV.fit. SweepdError: a fault of `space` or `spec`, or no daemon."""
-        self._evaluation = _Evaluation(self, X.shape[0] if hasattr(X, "shape") else len(X))
+        self._evaluation = _Evaluation(self, _num_samples(X))
         given, self.n_jobs = self.n_jobs, None  # candidates are in parallel, not the splits of one
         self._y = y
         try:
