@@ -15,6 +15,7 @@
 #define FAR_OFF     8.0    /* deviations beyond which a normal has no mass */
 #define NOTHING     1e-300 /* in place of a chance that rounds to 0 */
 #define LN_NOTHING  (-690.77552789821370521)
+#define LEVEL_WIDTH 0.7 /* of a level, times n^(-1/5): a kernel's deviation, at least */
 
 double sw_tpe_rng(struct sw_tpe_rng *r)
 {
@@ -72,13 +73,18 @@ void sw_tpe_mix_fini(struct sw_tpe_mix *m)
 
 /* --- the kernels' parameters --- */
 
-static double sigma_of(const struct sw_tpe_mix *m, const struct sw_tpe_config *config)
+/* levels: of the axis; 0: it has none. */
+static double sigma_of(const struct sw_tpe_mix *m, const struct sw_tpe_config *config,
+		       double levels)
 {
 	const double n = m->n > 0 ? (double)m->n : 1.0;
 	/* Kernels narrow with more trials as in Scott's rule. */
 	const double sigma = config->width * pow(n, -1.0 / (4.0 + (double)m->d));
+	/* Of three levels a kernel so narrow would leave its own once in a thousand draws, and
+	 * searches would end there. The rule of one axis: a level is learned by itself. */
+	const double level = levels > 0.0 ? LEVEL_WIDTH / levels * pow(n, -0.2) : 0.0;
 
-	return fmin(fmax(sigma, config->width_min), 1.0);
+	return fmin(fmax(fmax(sigma, level), config->width_min), 1.0);
 }
 
 /* The normal's mass between a and b. */
@@ -120,7 +126,7 @@ static void set_axis(struct sw_tpe_mix *m, const struct sw_tpe_config *config, s
 		m->smooth[k] = levels / (levels + (double)m->n + 1.0);
 		return;
 	}
-	const double sigma = m->sigma[k] = sigma_of(m, config);
+	const double sigma = m->sigma[k] = sigma_of(m, config, levels);
 	/* A normal that is cut to [0, 1] is divided by its mass there. */
 	for (size_t i = 0; i < m->n; i++)
 		m->base[i] -= log(mass_in_cube(mu[i], sigma));

@@ -44,15 +44,14 @@ struct one_axis {
 	struct sw_tpe_mix m;
 };
 
-static void open_axis(struct one_axis *a, int row, size_t kernels)
-{
-	static const struct sw_tpe_config config = {.width = 0.1, .width_min = 0.01};
+static const struct sw_tpe_config config = {.width = 0.1, .width_min = 0.01};
 
-	*a = (struct one_axis){.s = learn_space(&rows[row].p, 1)};
+static void open_param(struct one_axis *a, const struct sw_param *p, size_t kernels)
+{
+	*a = (struct one_axis){.s = learn_space(p, 1)};
 	struct sw_tpe_book book = {.space = a->s, .n_params = 1};
 
 	ck_assert_uint_eq(sw_tpe_axes(&book, 0, &a->axis), 1);
-	ck_assert_int_eq(a->axis.kind, rows[row].kind);
 	ck_assert_int_eq(sw_tpe_mix_init(&a->m, a->s, 1, KERNELS), SW_OK);
 	a->m.axes = &a->axis;
 	a->m.d = 1;
@@ -64,6 +63,12 @@ static void open_axis(struct one_axis *a, int row, size_t kernels)
 		sw_space_encode(a->s, &v, &a->m.mu[i]);
 	}
 	sw_tpe_mix_set(&a->m, &config, NULL);
+}
+
+static void open_axis(struct one_axis *a, int row, size_t kernels)
+{
+	open_param(a, &rows[row].p, kernels);
+	ck_assert_int_eq(a->axis.kind, rows[row].kind);
 }
 
 static void close_axis(struct one_axis *a)
@@ -103,6 +108,29 @@ TEST_ROWS(tpe_chance_of_a_level_without_kernels_is_its_share, rows)
 		ck_assert_double_eq_tol(exp(sw_tpe_mix_at(&a.m, &unit)), n / (double)CELLS,
 					2.0 / CELLS);
 	}
+	close_axis(&a);
+}
+
+/* With all good trials on one of few levels, the others are drawn all the same. */
+TEST(tpe_kernels_on_few_levels_reach_the_next)
+{
+	const struct sw_param p = {.dist = SW_DIST_INT_UNIFORM, .min = 0, .max = 2};
+	struct sw_tpe_rng rng = {.seed = 1, .trial = 1};
+	struct one_axis a;
+	unsigned other = 0;
+
+	open_param(&a, &p, KERNELS);
+	for (size_t i = 0; i < KERNELS; i++)
+		a.m.mu[i] = 0.5;
+	sw_tpe_mix_set(&a.m, &config, NULL);
+	for (int i = 0; i < 1000; i++) {
+		double unit;
+
+		sw_tpe_mix_draw(&a.m, &rng, &unit);
+		other += fabs(unit - 0.5) > 1.0 / 6;
+	}
+	/* One draw in four is the prior's, of which two thirds are on other levels. */
+	ck_assert_msg(other > 167 + 100 && other < 167 + 400, "%u of 1000", other);
 	close_axis(&a);
 }
 
