@@ -14,6 +14,7 @@ enum kind { END, WORD, QUOTED, NUMBER, SIGN };
 struct parser {
 	struct sw_filter *f;
 	const struct sw_filter_names *names;
+	const char *ptr; /* of what is read: "/filter", "/sort" */
 	const char *text, *at;
 	enum kind kind; /* of the next token */
 	const char *from;
@@ -27,8 +28,12 @@ struct parser {
 
 static sw_status wrong(struct parser *p, const char *what)
 {
-	return sw_err_set(p->err, SW_INVALID, "filter, at character %zu: %s",
-			  (size_t)(p->from - p->text) + 1, what);
+	size_t n = 1;
+
+	for (const char *c = p->text; c < p->from; c++)
+		n += ((unsigned char)*c & 0xc0) != 0x80; /* no further byte of a character */
+	return sw_err_at(p->err, SW_INVALID, p->ptr, "%s, at character %zu: %s", p->ptr + 1, n,
+			 what);
 }
 
 static bool is_word(char c)
@@ -142,7 +147,8 @@ static sw_status put_name(struct parser *p, const char *name, struct sw_buf *out
 		return SW_OK;
 	}
 	(void)snprintf(p->unknown, 128, "%s", name);
-	return sw_err_set(p->err, SW_INVALID, "filter: the sweep has no \"%.100s\"", name);
+	return sw_err_at(p->err, SW_INVALID, p->ptr, "%s: the sweep has no \"%.100s\"", p->ptr + 1,
+			 name);
 }
 
 /* The next token as a value. *null: it is none. */
@@ -269,7 +275,8 @@ sw_status sw_filter_parse(struct sw_filter *f, const char *text, const char *sor
 			  const struct sw_filter_names *names, char unknown[128],
 			  struct sw_err *err)
 {
-	struct parser p = {.f = f, .names = names, .unknown = unknown, .err = err};
+	struct parser p = {
+		.f = f, .names = names, .ptr = "/filter", .unknown = unknown, .err = err};
 	sw_status rc = SW_OK;
 
 	*f = (struct sw_filter){.n_values = 0};
@@ -278,7 +285,8 @@ sw_status sw_filter_parse(struct sw_filter *f, const char *text, const char *sor
 	unknown[0] = '\0';
 	p.text = p.at = p.from = text != NULL ? text : "";
 	if (strlen(p.text) > SW_FILTER_MAX)
-		return sw_err_set(err, SW_INVALID, "a filter has at most %d bytes", SW_FILTER_MAX);
+		return sw_err_at(err, SW_INVALID, p.ptr, "a filter has at most %d bytes",
+				 SW_FILTER_MAX);
 	rc = next(&p);
 	if (rc == SW_OK && p.kind == END)
 		(void)sw_buf_adds(&f->where, "TRUE");
@@ -288,7 +296,8 @@ sw_status sw_filter_parse(struct sw_filter *f, const char *text, const char *sor
 		rc = wrong(&p, "here \"and\" or \"or\" belongs");
 	if (rc == SW_OK && sort != NULL && sort[0] != '\0') {
 		f->descending = sort[0] == '-';
-		p.text = p.at = sort + f->descending;
+		p.ptr = "/sort";
+		p.text = p.at = p.from = sort + f->descending;
 		/* Without quotes it is a name as it stands, though it has blanks. */
 		if (*p.at == '"' || *p.at == '\'')
 			rc = next(&p);

@@ -63,7 +63,7 @@ sw_status sw_trial_filter(struct sw_filter *f, const struct sw_spec *spec, const
 	if (unknown[0] != '\0')
 		suggest(spec, unknown, &why);
 	if (rc != SW_OK)
-		rc = sw_err_at(err, rc, "/filter", "%s",
+		rc = sw_err_at(err, rc, why.ptr, "%s",
 			       why.msg[0] != '\0' ? why.msg : "out of memory");
 	for (size_t i = 0; i < spec->n_params && params != NULL; i++)
 		free((char *)params[i].path);

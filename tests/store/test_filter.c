@@ -208,6 +208,8 @@ static const struct {
 	 "filter, at character 14: null stands in no list: write NAME = null"},
 	{"net in (big", "filter, at character 12: the list does not end: ) is missing"},
 	{"lr < 1; DROP TABLE trial", "filter, at character 7: here \"and\" or \"or\" belongs"},
+	{"net = \"größe \U0001f600\" lr",
+	 "filter, at character 17: here \"and\" or \"or\" belongs"},
 };
 
 TEST_ROWS(what_is_no_filter_is_refused_at_its_place, refused)
@@ -215,8 +217,21 @@ TEST_ROWS(what_is_no_filter_is_refused_at_its_place, refused)
 	const struct asked a = answer(refused[_i].text, NULL, 0, 100);
 
 	ck_assert_int_eq(a.rc, SW_INVALID);
+	ck_assert_str_eq(a.err.ptr, "/filter");
 	ck_assert_str_eq(a.err.msg, refused[_i].line);
 	ck_assert_str_eq(a.unknown, _i == 0 ? "lrr" : "");
+}
+
+TEST(sort_by_what_is_no_name_is_not_said_of_the_filter)
+{
+	struct asked a = answer("lr < 1", "-lrr", 0, 100);
+
+	ck_assert_int_eq(a.rc, SW_INVALID);
+	ck_assert_str_eq(a.err.ptr, "/sort");
+	ck_assert_str_eq(a.err.msg, "sort: the sweep has no \"lrr\"");
+	a = answer("lr < 1", "'lr", 0, 100);
+	ck_assert_str_eq(a.err.ptr, "/sort");
+	ck_assert_str_eq(a.err.msg, "sort, at character 1: this quote has no end");
 }
 
 TEST(filter_is_bounded)
