@@ -109,7 +109,8 @@ static void draw_label(struct sw_pen *pen, const struct sw_area *a, struct label
 		       enum sw_plot_shape shape, const struct sw_plot_mark *m)
 {
 	enum sw_pen_text kind = SW_TEXT_ON_MARKS;
-	double x = sw_area_x(a, m->x), y = sw_area_y(a, m->y) - pen->line / 2, box[4];
+	const double half = pen->line / 2;
+	double x = sw_area_x(a, m->x), y = sw_area_y(a, m->y) - half, box[4];
 
 	if (shape == SW_PLOT_RULES) {
 		y = 0;
@@ -123,6 +124,9 @@ static void draw_label(struct sw_pen *pen, const struct sw_area *a, struct label
 		y = box[1] + (box[3] - pen->line) / 2;
 	} else if (shape != SW_PLOT_TEXTS) {
 		return;
+	} else if (!isnan(y)) {
+		/* Of what lies outside the scale it stands at the border. */
+		y = fmin(fmax(y, -half), a->height - half);
 	}
 	if (is_inside(a, x, y < 0 ? 0 : y))
 		put_label(pen, a, l, kind, x, y, m->text);

@@ -348,6 +348,24 @@ TEST(labels_do_not_overlap)
 	ck_assert_uint_gt(n, 10);
 }
 
+TEST(label_of_what_lies_outside_the_scale_stands_at_its_border)
+{
+	size_t n = 0;
+
+	begin(SW_PLOT_LINEAR, SW_PLOT_LINEAR, 3);
+	sw_plot_series(&built, "", SW_PLOT_TEXTS, SW_PLOT_PLAIN);
+	sw_plot_text(&built, 1, 1e300, "above");
+	sw_plot_text(&built, 1, -1e9, "below");
+	sw_plot_text(&built, 2, NAN, "nowhere");
+	draw();
+	const double top = attribute(panel_element(), "y");
+	for (size_t i = 0; i < n_elements; i++)
+		if (strstr(elements[i].attributes, "class=\"o\"") != NULL)
+			ck_assert_double_eq_tol(attribute(&elements[i], "y"),
+						n++ == 0 ? top : top + height, 8);
+	ck_assert_uint_eq(n, 2);
+}
+
 /* --- the whole of it --- */
 
 TEST(many_panels_lie_beside_and_below_one_another)
