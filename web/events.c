@@ -1,6 +1,7 @@
 #include "web/events.h"
 #include "base/memory.h"
 #include "proto/json.h"
+#include "proto/rpc.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,7 +105,16 @@ static void send_event(struct sw_stream *s, const char *event, const char *data)
 
 /* --- from the daemon --- */
 
-/* False: the daemon is away. */
+/* Is the answer the same whenever it is asked for? A daemon that is busy gives another later. */
+static bool is_final(const struct sw_reply *r)
+{
+	const double code =
+		cJSON_GetNumberValue(sw_json_get(sw_json_get(r->tree, "error"), "code"));
+
+	return code == SW_RPC_NOT_FOUND || code == SW_RPC_INVALID_PARAMS;
+}
+
+/* False: the daemon is away, or as good as that. */
 static bool look_at(struct sw_stream *s, struct watched *w, struct sw_link *link)
 {
 	struct sw_reply r = SW_REPLY_INIT;
@@ -114,7 +124,7 @@ static bool look_at(struct sw_stream *s, struct watched *w, struct sw_link *link
 	(void)snprintf(params, sizeof params, "{\"sweep\":%" PRIu64 ",\"since\":%" PRIu64 "}",
 		       w->sweep, w->since);
 	const sw_status rc = sw_link_call(link, "sweep.watch", params, false, &r, &err);
-	if (rc == SW_INVALID) {
+	if (rc == SW_INVALID && is_final(&r)) {
 		w->gone = true;
 		send_event(s, "refused", r.line);
 	} else if (rc == SW_OK) {
@@ -124,7 +134,7 @@ static bool look_at(struct sw_stream *s, struct watched *w, struct sw_link *link
 		w->since = next;
 	}
 	sw_client_reply_fini(&r);
-	return rc == SW_OK || rc == SW_INVALID;
+	return rc == SW_OK || w->gone;
 }
 
 /* Is this row another than the one that was sent? It is noted as sent. rows: what stood in the list

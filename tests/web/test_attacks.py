@@ -309,6 +309,27 @@ def test_stream_tells_what_changes_and_that_the_daemon_is_away(http):
     wait_until(lambda: http.post("/call/sweep.list")[0] == 200, "an answer")
 
 
+def test_stream_goes_on_when_a_daemon_that_was_busy_is_so_no_more(http):
+    """What stands in for a daemon whose queue is full refuses one look, and answers the next."""
+    daemon = http.served.daemon
+    with http.served.client() as client:
+        events = stream(http, f"sweeps={client.submit(SPEC)}")
+        assert next(events)[0] == "sweep"
+    daemon.kill9()
+    os.unlink(daemon.socket)
+    with socket.create_server(daemon.socket, family=socket.AF_UNIX) as server:
+        server.settimeout(DEADLINE)
+        accepted, _ = server.accept()
+        accepted.settimeout(DEADLINE)
+        with accepted, accepted.makefile("rwb") as lines:
+            for answer in ({"error": {"code": -32003, "message": "sweepd is busy"}}, {"result": {"next": 77}}):
+                asked = json.loads(lines.readline())
+                lines.write(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **answer}).encode() + b"\n")
+                lines.flush()
+            assert next(data["result"]["next"] for event, data in events if event == "sweep") == 77
+    daemon.start()
+
+
 def test_too_many_streams_are_refused_and_room_comes_back(http):
     held = []
     try:
