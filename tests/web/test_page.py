@@ -533,6 +533,13 @@ def test_drawing_that_failed_is_asked_for_again(page, sweep):
     page.find("figure svg [data-trial='13']")
 
 
+def test_link_with_something_behind_it_takes_nobodys_key(page, sweep):
+    page.expected = ("403",)
+    page.go(f"/sweep/{sweep}?tab=spec#{'a' * 43}")
+    page.find("pre", "shapes")
+    assert page.browser.current_url == f"{page.served.base}/sweep/{sweep}?tab=spec"
+
+
 def test_program_that_ends_is_said(page, sweep):
     page.go(f"/sweep/{sweep}")
     page.sees("12 of 40")

@@ -198,6 +198,29 @@ def test_list_loses_the_last_sweep_that_is_deleted_elsewhere(page, client):
     page.sees("No sweeps yet")
 
 
+def test_sweep_that_is_deleted_elsewhere_is_not_compared(page, client):
+    sweeps = [client.call("sweep.submit", spec=SPEC)["sweep"] for _ in range(3)]
+    page.go("/")
+    for sweep in sweeps:
+        page.click(f"tr[data-sweep='{sweep}'] input")
+    page.find("a.button", "Compare 3")
+    client.call("sweep.cancel", sweep=sweeps[2])
+    client.call("sweep.delete", sweep=sweeps[2])
+    assert page.find("a.button", "Compare 2")["href"] == f"/compare?sweeps={sweeps[0]},{sweeps[1]}"
+
+
+def test_sort_by_no_name_and_a_mistake_behind_an_emoji_are_said(page, client):
+    sweep = client.call("sweep.submit", spec=ODD)["sweep"]
+    page.go(f"/sweep/{sweep}?tab=trials&sort=nope")
+    page.find("#found", 'sort: the sweep has no "nope"')
+    page.go(f"/sweep/{sweep}?tab=trials")
+    page.click("input.filter")
+    page.paste("kind = '\U0001f600' nope")
+    page.key("\ue007")
+    page.find("#found", "at character 12")
+    assert page.script("return document.querySelector('input.filter').selectionStart") == 12
+
+
 def test_compare_of_nothing_is_the_list_where_sweeps_are_ticked(page, client):
     sweep = client.call("sweep.submit", spec=ODD)["sweep"]
     page.go("/compare")

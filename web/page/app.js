@@ -13,7 +13,11 @@ let leave = () => {};
 function open(moved) {
   const path = location.pathname,
         [, sweep, , trial] = path.match(/^\/sweep\/(\d+)(\/trial\/(\d+))?$/) || [];
-  const several = (query().get("sweeps") || "").split(",").map(Number).filter(Boolean).slice(0, 8);
+  const several = (query().get("sweeps") || "")
+                    .split(",")
+                    .map(Number)
+                    .filter((n) => Number.isSafeInteger(n) && n > 0)
+                    .slice(0, 8);
   leave();
   document.querySelectorAll("dialog").forEach((d) => d.close());
   view.replaceChildren();

@@ -13,8 +13,11 @@ export class Refused extends Error {
 // The address that was printed leads to ?#KEY. Every POST needs it: a cookie alone is shown to what
 // else listens on this machine, too.
 if (location.hash.length > 40) {
-  localStorage.setItem("key", location.hash.slice(1));
-  history.replaceState(null, "", location.pathname);
+  const key = location.hash.slice(1), headers = {"X-Sweepd-Key": key};
+  history.replaceState(null, "", location.pathname + location.search);
+  // Anybody's link may end like that: one that is no key does not take the place of the right one.
+  const {status} = await fetch("/call/device.list", {method: "POST", headers}).catch(() => ({}));
+  if (status !== 403) localStorage.setItem("key", key);
 }
 
 async function answer(response) {

@@ -260,7 +260,7 @@ export function sweepView(view, sweeps) {
   show(view, whole);
   const first = query().get("tab");
   if (several) pages.plots();
-  else learn().then(() => ended || tab(first in pages ? first : "plots", false));
+  else learn().then(() => ended || tab(Object.hasOwn(pages, first) ? first : "plots", false));
   const end = live({sweeps}, {
     sweep: take,
     refused: tell,

@@ -167,7 +167,10 @@ export function sweepsView(view) {
     sweeps({sweeps: rows, numbers}) {
       const oldest = numbers[numbers.length - 1] || 0;  // they are the newest, or there are none
       for (const n of [...sweeps.keys()])
-        if (n >= oldest && !numbers.includes(n)) sweeps.delete(n);
+        if (n >= oldest && !numbers.includes(n)) {
+          sweeps.delete(n);
+          if (chosen.has(n)) choose(n, false);
+        }
       take(rows);
     },
   });

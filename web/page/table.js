@@ -22,13 +22,14 @@ const plain = [
 const taken =
   new Set([...plain.map(([name]) => name), "attempt", "and", "or", "not", "in", "null"]);
 export const spelled = (name) =>
-  /^[\w./-]+$/.test(name) && isNaN(name) && !taken.has(name) ? name : JSON.stringify(name);
+  /^[\w./-]+$/.test(name) && isNaN(name) && !taken.has(name.toLowerCase()) ? name :
+                                                                             JSON.stringify(name);
 
 // "opt.wd" of {"opt": {"wd": 0}}
 export const parameter = (params, name) => {
   if (params == null) return undefined;
-  if (name in params) return params[name];
-  return name.split(".").reduce((at, key) => (at == null ? undefined : at[key]), params);
+  const own = (at, key) => (at != null && Object.hasOwn(at, key) ? at[key] : undefined);
+  return Object.hasOwn(params, name) ? params[name] : name.split(".").reduce(own, params);
 };
 
 // Several names of some, ticked behind a summary.
@@ -70,8 +71,9 @@ export function filterBox(changed) {
     found(text, refused) {
       line.textContent = refused ? refused.message : text;
       box.setCustomValidity(refused?.message || "");
-      const at = Number(refused?.message.match(/at character (\d+)/)?.[1]);
-      if (at && document.activeElement === box) box.setSelectionRange(at - 1, box.value.length);
+      const at = Number(refused?.message.match(/^filter, at character (\d+)/)?.[1]);
+      if (at && document.activeElement === box)
+        box.setSelectionRange([...box.value].slice(0, at - 1).join("").length, box.value.length);
       if (!quiet) say(line.textContent);
       quiet = true;
     },
