@@ -44,8 +44,9 @@ def files(daemon, sweep):
     found = {}
     for folder in FOLDERS:
         for at, _, names in os.walk(os.path.join(daemon.state, folder, str(sweep))):
-            found.update({os.path.relpath(os.path.join(at, name), daemon.state): os.path.getsize(os.path.join(at, name))
-                          for name in names})
+            for path in (os.path.join(at, name) for name in names):
+                with contextlib.suppress(FileNotFoundError):  # one that goes meanwhile is gone
+                    found[os.path.relpath(path, daemon.state)] = os.path.getsize(path)
     return found
 
 

@@ -12,10 +12,9 @@ pytestmark = pytest.mark.slots("cpu:1")
 
 
 def folders(daemon, sweep):
-    """{trial: the names in its folder}"""
-    top = os.path.join(daemon.state, "checkpoints", str(sweep))
-    return {int(name[:-4]): sorted(os.listdir(os.path.join(top, name)))
-            for name in (os.listdir(top) if os.path.isdir(top) else []) if name.endswith(".dir")}
+    """{trial: the names in its folder}; os.walk passes over one that goes meanwhile"""
+    return {int(os.path.basename(at)[:-4]): sorted(inside + names)
+            for at, inside, names in os.walk(os.path.join(daemon.state, "checkpoints", str(sweep))) if at.endswith(".dir")}
 
 
 def settled(daemon, sweep, want):
