@@ -251,6 +251,7 @@ static bool take_request(struct sw_cli *c, const cJSON *id, const char *method, 
 {
 	const bool write = (c->args.given & SW_OPT_WRITE) != 0;
 	const char *wants = sw_json_text(params, "name", "");
+	const cJSON *arguments = sw_json_get(params, "arguments");
 	const struct sw_allowed *tool = sw_allowed;
 	char name[32] = "";
 	struct sw_jw w;
@@ -267,6 +268,8 @@ static bool take_request(struct sw_cli *c, const cJSON *id, const char *method, 
 			return refuse(c, id, NO_PARAMS,
 				      "it changes something, and this is read-only: `sweep mcp "
 				      "--write`");
+		if (arguments != NULL && !cJSON_IsObject(arguments))
+			return refuse(c, id, NO_PARAMS, "\"arguments\" is no object");
 	} else if (strcmp(method, "initialize") != 0 && strcmp(method, "ping") != 0 &&
 		   strcmp(method, "tools/list") != 0) {
 		return refuse(c, id, NO_METHOD, "this server has tools alone");
@@ -278,7 +281,7 @@ static bool take_request(struct sw_cli *c, const cJSON *id, const char *method, 
 	else if (strcmp(method, "tools/list") == 0)
 		list(&w, write);
 	else if (strcmp(method, "tools/call") == 0)
-		call(c, &w, tool, sw_json_get(params, "arguments"));
+		call(c, &w, tool, arguments);
 	sw_jw_obj_end(&w);
 	return end(c, &w);
 }

@@ -44,14 +44,14 @@ def test_tools_read_and_change_nothing_without_write(daemon, client):
     tools, best, plot, refused, *wrong = told(
         daemon, ("tools/list", {}), call("sweep_best", sweep=sweep), call("sweep_plot", sweep=sweep),
         call("sweep_best", sweep=sweep, scope="none"), call("sweep_pause", sweep=sweep), call("daemon_drain"), "{", "[1]",
-        ("resources/list", {}))
+        ("resources/list", {}), ("tools/call", {"name": "sweep_best", "arguments": [sweep]}))
     for tool in tools["result"]["tools"]:
         assert tool["annotations"] == {"readOnlyHint": True, "destructiveHint": False}
         assert set(tool["inputSchema"]["required"]) <= set(tool["inputSchema"]["properties"])
     assert value(best)["trials"][0]["value"] == 1.0000000000000002
     assert plot["result"]["content"][0]["resource"]["text"].startswith("<svg")
     assert refused["result"]["isError"] and value(refused)["data"] == {"pointer": "/scope"}
-    assert [answer["error"]["code"] for answer in wrong] == [-32602, -32602, -32700, -32700, -32601]
+    assert [answer["error"]["code"] for answer in wrong] == [-32602, -32602, -32700, -32700, -32601, -32602]
     assert "--write" in wrong[0]["error"]["message"] and client.sweep(sweep)["state"] == "RUNNING"
 
 
