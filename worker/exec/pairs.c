@@ -14,8 +14,21 @@ static bool is_count(const char *name, size_t len)
 	return false;
 }
 
+/* s behind its blanks and colours. */
+static const char *skip_blanks(const char *s)
+{
+	for (;;) {
+		s += strspn(s, " \t");
+		if (strncmp(s, "\033[", 2) != 0)
+			return s;
+		s += 2 + strspn(s + 2, "0123456789;:?");
+		s += *s != '\0';
+	}
+}
+
 /* Reads the number at s. What has letters behind it is another thing (3s, 12k), and what has a
- * colon, too (12:30), unless it is a count. */
+ * colon, too (12:30), unless it is a count. 1,234 and 1_000 are none: half of one would be
+ * wrong. */
 static bool read_number(const char *s, struct sw_pair *p)
 {
 	const char *first = s + (*s == '-' || *s == '+');
@@ -25,7 +38,8 @@ static bool read_number(const char *s, struct sw_pair *p)
 	if (!digits && !p->sign)
 		return false; /* "nan" behind a blank is a word */
 	p->value = strtod(s, &end);
-	if (end == s || isalpha((unsigned char)*end) || (*end == ':' && !p->count))
+	if (end == s || isalpha((unsigned char)*end) || *end == '_' || (*end == ':' && !p->count) ||
+	    (*end == ',' && isdigit((unsigned char)end[1])))
 		return false;
 	/* Behind a blank alone "3" is a count more often than a metric. */
 	return p->sign || p->count || memchr(s, '.', (size_t)(end - s)) != NULL;
@@ -38,27 +52,24 @@ bool sw_pair_next(const char **at, struct sw_pair *out)
 	const char *line = *at;
 
 	while (*line != '\0') {
-		if (strncmp(line, "\033[", 2) == 0) { /* a colour, whose letter begins no name */
-			line += 2 + strspn(line + 2, "0123456789;:?");
-			line += *line != '\0';
-			continue;
-		}
+		line = skip_blanks(line); /* a colour's letter begins no name */
 		const size_t len = strspn(line, of_name);
 		const char *to = line + len;
 
 		to += *to == '"' || *to == '\'';
-		const size_t blanks = strspn(to, " ");
-		to += blanks;
+		const char *next = skip_blanks(to);
+		const bool apart = next > to;
+		to = next;
 		*out = (struct sw_pair){.name = line,
 					.len = len,
 					.sign = *to == ':' || *to == '=',
 					.count = is_count(line, len)};
-		to += out->sign ? 1 + strspn(to + 1, " ") : 0;
+		to = out->sign ? skip_blanks(to + 1) : to;
 		to += out->sign && (*to == '"' || *to == '\''); /* as transformers prints it */
 		to += out->count && (*to == '[' || *to == '(' || *to == '#');
 		const bool is = isalpha((unsigned char)*line) &&
-				(out->sign || blanks > 0 || out->count) && read_number(to, out);
-		line += len > 0 ? len : 1;
+				(out->sign || apart || out->count) && read_number(to, out);
+		line += len > 0 ? len : *line != '\0';
 		if (is) {
 			*at = line;
 			return true;
