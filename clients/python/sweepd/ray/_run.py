@@ -60,7 +60,7 @@ class _Driver(Driver):
         if self.reporter is not None and isinstance(metric, str):
             self.reporter.metric, self.reporter.mode = self.reporter.metric or metric, self.reporter.mode or mode
         if restored:
-            self.recall(errored)
+            self.recall("" if only_read else errored)
         if only_read:
             return ExperimentAnalysis(self.sweep, self.finish(), metric, mode, self.folder)
         if self.client.sweep(self.sweep)["state"] == "PAUSED":
