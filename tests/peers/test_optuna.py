@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import uuid
@@ -380,6 +381,7 @@ def test_constraints_objectives_and_no_parameter(user):
     study = sweepd.optuna.create_study(sampler=sweepd.optuna.Sampler(
         constraints_func=lambda trial: (trial.params["x"] - 0.5,)))
     study.optimize(lambda trial: -trial.suggest_float("x", 0, 1), n_trials=15)
+    study.optimize(lambda trial: -trial.suggest_float("x", 0, trial.suggest_int("most", 1, 1)), n_trials=1)  # in a wider one
     sweep, rows = mirror(user, study)
     assert {row["state"] == "INFEASIBLE" for row in rows if row["params"]["x"] > 0.5} == {True}
     assert user.best(sweep["sweep"])["value"] >= -0.5
@@ -510,6 +512,38 @@ def three(socket):
     for process in processes:
         assert process.stdout.readline() == b"begun\n"
     return processes
+
+
+def test_narrower_sweep_goes_though_a_trial_of_it_was_lost(user):
+    def two(trial):
+        return trial.suggest_float("x", 0, 1) + trial.suggest_float("y", 0, 1)
+
+    code = """
+import sys
+import sweepd.optuna as optuna
+def objective(trial):
+    x = trial.suggest_float("x", 0, 1)
+    if trial.number == 2:
+        print("begun", flush=True)
+        sys.stdin.readline()
+    return x
+optuna.create_study(study_name="grows").optimize(objective, n_trials=3)
+"""
+    process = script(user.socket, code, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"begun\n"
+    process.send_signal(signal.SIGSTOP)
+    try:
+        narrower = next(row["sweep"] for row in user.sweeps() if row["name"] == "grows")
+        study = ran(sweepd.optuna.load_study(study_name="grows"), two, 2)
+        user.edit(narrower, lease_s=0.001)
+        wait_until(lambda: user.trials(narrower, state="PENDING"), "a trial whose process is silent")
+        ran(study, two, 1)
+        assert [row["sweep"] for row in user.sweeps() if row["name"] == "grows"] == [study.sweep] != [narrower]
+    finally:
+        process.send_signal(signal.SIGCONT)
+    process.communicate(b"\n", 300)
+    assert process.returncode == 0
+    assert sorted(row["value"] for row in user.trials(study.sweep)) == sorted(trial.value for trial in study.trials)
 
 
 @pytest.mark.parametrize("kills", [0, 3])

@@ -5,13 +5,14 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Dict, Optional
 
-from ._errors import CONFLICT, INVALID_PARAMS, SweepdError
+from ._errors import CONFLICT, INVALID_PARAMS, NOT_FOUND, SweepdError
 from ._wire import as_step
 
 if TYPE_CHECKING:
     from ._client import Client
 
 BEAT_S = 15.0  # a daemon that was restarted waits a minute for the holder of a trial
+GONE = (CONFLICT, NOT_FOUND)  # it was handed to somebody else after too long a silence, cancelled or deleted
 MORE = 1000  # trials by which a sweep that had ended is extended; end() takes back what was not used
 
 
@@ -59,9 +60,9 @@ class Trial:
             decision = self.client.report(self.sweep, self.number, self.attempt, self._seq + 1, step, metrics, checkpoint,
                                           stateless)
         except SweepdError as error:
-            if error.code != CONFLICT:
+            if error.code not in GONE:
                 raise
-            decision = "stop"  # it was handed to somebody else after too long a silence, or cancelled
+            decision = "stop"
         self._seq += 1
         self.step = step
         return self._decided(decision)
@@ -84,7 +85,7 @@ class Trial:
             if not self.ended:
                 self._decided(decision)
         except SweepdError as error:
-            if error.code == CONFLICT:
+            if error.code in GONE:
                 self._decided("stop")
 
     def _tell(self, state: str, metrics: Dict[str, Any], cause: Optional[str]) -> None:
@@ -95,7 +96,7 @@ class Trial:
         try:
             self.client.tell(self.sweep, self.number, self.attempt, state, metrics, cause=cause)
         except SweepdError as error:
-            if error.code != CONFLICT:
+            if error.code not in GONE:
                 raise
         self._over.set()
 

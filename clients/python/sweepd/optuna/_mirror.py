@@ -78,11 +78,13 @@ atexit.register(_close_all)
 
 
 class Ended:
-    """A trial with the state and the values that it ends with. `why` it failed, or else is infeasible."""
+    """A trial with the state and the values that it ends with. `why`: it is infeasible."""
 
-    def __init__(self, trial: Any, state: str = "", values: Any = None, why: str = "") -> None:
+    def __init__(self, trial: Any, state: str = "", values: Any = None) -> None:
         self.number, self.params, self.distributions = trial.number, trial.params, trial.distributions
-        self.state, self.values, self.why = state or trial.state.name, values if state else trial.values, why
+        self.state, self.values = state or trial.state.name, values if state else trial.values
+        broken = max(trial.system_attrs.get("constraints") or [0.0])
+        self.why = f"constraint broken by {broken:g}" if broken > 0 else ""
         self.reports = sorted(trial.intermediate_values.items())
         self.teaches = self.state in ("COMPLETE", "PRUNED")
 
@@ -224,7 +226,7 @@ class Mirror:
             self.refresh(study)
             if not trial.teaches:
                 if handle is not None:
-                    handle.failed(trial.why or "the objective failed")
+                    handle.failed("the objective failed")
                 return
             given = {name for name in self.space if handle is not None and self.names.get(name) in handle.params}
             other = handle is not None and any(
@@ -259,10 +261,14 @@ class Mirror:
 
     def _drop(self) -> None:
         """Deletes the sweeps before it."""
+        client = self.journal.client()
         for sweep in sorted(self.before):
             try:
-                if end(self.journal.client(), sweep):
-                    self.journal.client().delete(sweep)
+                for lost in client.trials(sweep, state="PENDING"):  # with its process: nobody asks this sweep for it again
+                    if lost["attempt"]:
+                        client.call("trial.cancel", sweep=sweep, trial=lost["trial"])
+                if end(client, sweep):
+                    client.delete(sweep)
                     self.before.discard(sweep)
             except SweepdError as error:
                 if error.code not in (CONFLICT, NOT_FOUND):  # another process goes on with it, or was quicker

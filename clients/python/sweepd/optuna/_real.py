@@ -69,13 +69,10 @@ class Sampler(RandomSampler):
 
     def after_trial(self, study: optuna.Study, trial: FrozenTrial, state: TrialState,
                     values: Optional[Sequence[float]]) -> None:
-        broken = 0.0
         if self._constraints_func is not None:
             _process_constraints_after_trial(self._constraints_func, study, trial, state)
-            kept = study._storage.get_trial(trial._trial_id).system_attrs.get("constraints")
-            broken = max(kept or [0.0])
-        why = f"constraint broken by {broken:g}" if broken > 0 else ""
-        self._mirror(study).end(study, _mirror.Ended(trial, state.name, values, why))
+            trial = study._storage.get_trial(trial._trial_id)
+        self._mirror(study).end(study, _mirror.Ended(trial, state.name, values))
 
 
 class Pruner(_distributions.Rule, optuna.pruners.BasePruner):
