@@ -69,17 +69,18 @@ def results(folder):
 
 
 def test_jobs_are_trials_in_the_folders_of_a_multirun(user, tmp_path):
-    status, said = multirun(tmp_path, LOSS, "db=glob(*)", "+extra=a,[b,1],null,'c d'", "act=tanh", "hydra.job.chdir=true")
+    status, said = multirun(tmp_path, LOSS, "db=glob(*)", "+extra=a,[b,1],null,'c d'", "act=tanh", "++units=range(2, 9)",
+                            "hydra.job.chdir=true")
     assert status == 0, said
     found = results(tmp_path)
     rows = user.trials(found["sweep"])
     assert len(rows) == 12 and {row["state"] for row in rows} == {"COMPLETED"} and user.sweep(found["sweep"])["name"] == "mine"
-    assert found["best_value"] == min(row["value"] for row in rows) < 0.3 and sorted(found["best_params"]) == ["+extra", "db", "lr", "units"]
+    assert found["best_value"] == min(row["value"] for row in rows) < 0.3 and sorted(found["best_params"]) == ["++units", "+extra", "db", "lr"]
     assert (tmp_path / "out" / "multirun.yaml").exists()
     for row in rows:
         job = tmp_path / "out" / str(row["trial"] - 1)
         config = OmegaConf.load(job / ".hydra" / "config.yaml")
-        assert config.lr == row["params"]["lr"] and config.units == row["params"]["units"] and config.act == "tanh", config
+        assert config.lr == row["params"]["lr"] and config.units == row["params"]["++units"] and config.act == "tanh", config
         assert config.db.driver == row["params"]["db"] and config.extra in ("a", ["b", 1], None, "c d")
         assert "lr is" in (job / "app.log").read_text() and (job / "here").exists()
         assert OmegaConf.load(job / ".hydra" / "hydra.yaml").hydra.job.num == row["trial"] - 1

@@ -103,7 +103,9 @@ class SweepdSweeper(Sweeper):
         """The parameters, and for each its key, and what reads its value. `fixed` are the overrides that all jobs have."""
         from sweepd._wire import wire_names
 
-        parsed = {each.get_key_element(): each for each in OverridesParser.create(self.loader).parse_overrides(arguments)}
+        last = {each.get_key_element().lstrip("+~"): each  # `++lr` of the command line is the `lr` of params
+                for each in OverridesParser.create(self.loader).parse_overrides(arguments)}
+        parsed = {each.get_key_element(): each for each in last.values()}
         swept = {key: _parameter(each) for key, each in parsed.items() if each.is_sweep_override()}
         self.fixed = [str(each.input_line) for key, each in parsed.items() if key not in swept]
         if not swept:
