@@ -268,7 +268,7 @@ static bool take_request(struct sw_cli *c, const cJSON *id, const char *method, 
 			return refuse(c, id, NO_PARAMS,
 				      "it changes something, and this is read-only: `sweep mcp "
 				      "--write`");
-		if (arguments != NULL && !cJSON_IsObject(arguments))
+		if (arguments != NULL && !cJSON_IsNull(arguments) && !cJSON_IsObject(arguments))
 			return refuse(c, id, NO_PARAMS, "\"arguments\" is no object");
 	} else if (strcmp(method, "initialize") != 0 && strcmp(method, "ping") != 0 &&
 		   strcmp(method, "tools/list") != 0) {

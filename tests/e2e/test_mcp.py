@@ -41,13 +41,15 @@ def test_tools_read_and_change_nothing_without_write(daemon, client):
     (trial,) = client.ask(sweep)
     client.report(sweep, trial, 1, 1, loss=1.0000000000000002)
     client.tell(sweep, trial)
-    tools, best, plot, refused, *wrong = told(
-        daemon, ("tools/list", {}), call("sweep_best", sweep=sweep), call("sweep_plot", sweep=sweep),
+    tools, none, best, plot, refused, *wrong = told(
+        daemon, ("tools/list", {}), ("tools/call", {"name": "sweep_list", "arguments": None}),
+        call("sweep_best", sweep=sweep), call("sweep_plot", sweep=sweep),
         call("sweep_best", sweep=sweep, scope="none"), call("sweep_pause", sweep=sweep), call("daemon_drain"), "{", "[1]",
         ("resources/list", {}), ("tools/call", {"name": "sweep_best", "arguments": [sweep]}))
     for tool in tools["result"]["tools"]:
         assert tool["annotations"] == {"readOnlyHint": True, "destructiveHint": False}
         assert set(tool["inputSchema"]["required"]) <= set(tool["inputSchema"]["properties"])
+    assert [row["sweep"] for row in value(none)["sweeps"]] == [sweep]
     assert value(best)["trials"][0]["value"] == 1.0000000000000002
     assert plot["result"]["content"][0]["resource"]["text"].startswith("<svg")
     assert refused["result"]["isError"] and value(refused)["data"] == {"pointer": "/scope"}
