@@ -17,7 +17,7 @@ FAULTS = [
     ("a sign of two is read as two", "filter.c", "filter", "? 2 : 1;", "? 1 : 1;"),
     ("a name ends at a dot", "filter.c", "filter", "c == '_' || c == '.' ||", "c == '_' ||"),
     ("a number with a minus in its power is none", "filter.c", "filter", "c == '-' || c == '+' ||", "c == '+' ||"),
-    ("a fault is said a place too late", "filter.c", "filter", "(size_t)(p->from - p->text) + 1", "(size_t)(p->at - p->text) + 1"),
+    ("a fault is said a place too late", "filter.c", "filter", "c < p->from; c++)", "c < p->at; c++)"),
     # --- names ---
     ("a name in quotes is a column's", "filter.c", "filter", "p->kind != QUOTED && sw_filter_columns[i]", "sw_filter_columns[i]"),
     ("the value of a trial is its last", "filter.c", "filter", "strcmp(name, \"value\") == 0 ? \"best_value\" : name", "name"),
@@ -45,7 +45,7 @@ FAULTS = [
     ("it is nested without an end", "filter.c", "filter", "if (++p->depth > SW_FILTER_DEPTH)", "if (false)"),
     ("a depth is not left again", "filter.c", "filter", "p->depth--;", ""),
     ("a filter has any length", "filter.c", "filter", "if (strlen(p.text) > SW_FILTER_MAX)", "if (false)"),
-    ("the order is the other one", "filter.c", "filter", "f->descending = sort[0] == '-';\n\t\tp.text = p.at = sort + f->descending;",
-     "f->descending = sort[0] != '-'; p.text = p.at = sort + !f->descending;"),
+    ("the order is the other one", "filter.c", "filter", "p.text = p.at = p.from = sort + f->descending;",
+     "p.text = p.at = p.from = sort + f->descending; f->descending = !f->descending;"),
     ("a sort's quotes are its name", "filter.c", "filter", "if (*p.at == '\"' || *p.at == '\\'') rc = next(&p);\n\t\tif (rc", "if (rc"),
 ]
