@@ -144,10 +144,11 @@ const struct sw_verb sw_verbs[] = {
 	 "`sweep checkpoint`.\n"},
 	{"predict", sw_verb_predict, SW_REF_NONE, 2, 2, SW_OPT_FORMAT, false, "MODEL DATA",
 	 "runs a model on new rows, prints CSV",
-	 "MODEL is a file of `sweep checkpoint` or `sweep fit`; no daemon is needed. DATA is a\n"
-	 "file like the training data: CSV with the same columns, in any order, with or without\n"
-	 "the target (\"-\" reads stdin); .npy; IDX; CIFAR; ids. Of a folder of CIFAR or IDX\n"
-	 "files the test part is read.\n"
+	 "MODEL is a sweep, whose best trial it is, or a trial; or a file of `sweep checkpoint`\n"
+	 "or `sweep fit`, for which no daemon is needed. DATA is a file like the training data:\n"
+	 "CSV with the same columns, in any order, with or without the target (\"-\" reads "
+	 "stdin);\n"
+	 ".npy; IDX; CIFAR; ids. Of a folder of CIFAR or IDX files the test part is read.\n"
 	 "Prints row (from 1), prediction, probability, and p_CLASS for each class; for a\n"
 	 "regression row and prediction.\n"},
 	{"drain", sw_verb_drain, SW_REF_NONE, 0, 0, SW_OPT_STOP | SW_OPT_OFF, false, "",

@@ -1,16 +1,20 @@
 /* cli/verb_checkpoint.c — `checkpoint 1/7 --out F`: the daemon says where the state lies,
  * sweep-worker makes a safetensors file of it; of a program it is a folder, which is named.
  * `fit 1/7 --out F`: sweep-worker trains it once more, on all rows. `predict F DATA`: what such a
- * file makes of rows, without a daemon. */
+ * file, or the best trial of a sweep, makes of rows. */
 #include "cli/beside.h"
 #include "cli/client.h"
 #include "cli/verb.h"
 #include "proto/job.h"
 #include "proto/json.h"
 #include "spec/spec.h"
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* If only a sweep is named, c->trial becomes its best trial. Returns an exit status. */
 static int choose_trial(struct sw_cli *c)
@@ -169,10 +173,59 @@ int sw_verb_fit(struct sw_cli *c)
 	return status;
 }
 
+/* The weights of the best trial of the sweep that the first word names, or of the trial, as a model
+ * that no name leads to and that ends with *fd: nothing is left behind when this is interrupted. An
+ * exit status. */
+static int open_model(struct sw_cli *c, int *fd)
+{
+	const char *tmp = getenv("TMPDIR");
+	struct sw_reply r = SW_REPLY_INIT;
+	char folder[PATH_MAX], file[PATH_MAX + 16];
+	int status = sw_cli_ref(c, c->args.word[0], &c->sweep, &c->trial);
+
+	if (status == SW_EXIT_DONE)
+		status = choose_trial(c);
+	if (status == SW_EXIT_DONE)
+		status = sw_cli_fetch_ref(c, "trial.checkpoint", c->trial, &r);
+	const char *path = sw_json_text(r.result, "path", NULL);
+	(void)snprintf(folder, sizeof folder, "%s/sweep-XXXXXX",
+		       tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
+	if (status != SW_EXIT_DONE || path == NULL || mkdtemp(folder) == NULL) {
+		if (status == SW_EXIT_DONE)
+			sw_cli_say(c, "%s: %s", folder, strerror(errno));
+		sw_client_reply_fini(&r);
+		return SW_EXIT_REFUSED;
+	}
+	(void)snprintf(file, sizeof file, "%s/model", folder);
+	status = sw_beside_worker(c, (const char *const[]){"export", path, file, "quiet", NULL},
+				  NULL, NULL);
+	*fd = status == SW_EXIT_DONE ? open(file, O_RDONLY) : -1; /* which the worker has, too */
+	(void)unlink(file);
+	(void)rmdir(folder);
+	sw_client_reply_fini(&r);
+	return *fd >= 0 ? SW_EXIT_DONE : SW_EXIT_REFUSED;
+}
+
+/* MODEL is a file, or what names a sweep or a trial. */
 int sw_verb_predict(struct sw_cli *c)
 {
-	const char *const words[] = {"predict", c->args.word[0], c->args.word[1], c->args.format,
-				     NULL};
+	const char *model = c->args.word[0], *end = strrchr(model, '.');
+	char by_fd[32];
+	int fd = -1, status = SW_EXIT_DONE;
 
-	return sw_beside_worker(c, words, NULL, NULL);
+	if (access(model, F_OK) != 0 && (end == NULL || strcmp(end, ".safetensors") != 0)) {
+		if (c->args.host != NULL)
+			return say_far(c);
+		status = open_model(c, &fd);
+		(void)snprintf(by_fd, sizeof by_fd, "/proc/self/fd/%d", fd);
+		model = by_fd;
+	}
+	if (status == SW_EXIT_DONE)
+		status = sw_beside_worker(c,
+					  (const char *const[]){"predict", model, c->args.word[1],
+								c->args.format, NULL},
+					  NULL, NULL);
+	if (fd >= 0)
+		(void)close(fd);
+	return status;
 }

@@ -269,3 +269,22 @@ def test_file_that_another_program_wrote_again_predicts_the_same(start, tmp_path
     numpy = pytest.importorskip("safetensors.numpy")
     numpy.save_file(numpy.load_file(model), str(again), metadata=meta)
     assert predicted(again, source) == predicted(model, source)
+
+
+def test_sweep_as_a_model_is_its_best_trial_and_leaves_no_file(start, tmp_path):
+    daemon = start("cpu:1")
+    client = daemon.client()
+    client.wait_sweep(client.submit({**trained(epochs=2, run_cap=3), "name": "wine"}))
+    data, model, folder = os.path.join(ROOT, "data", "wine.csv"), tmp_path / "m", tmp_path / "tmp"
+    folder.mkdir()
+    best = client.call("sweep.best", sweep=1)["trials"][0]["trial"]
+    for word in (1, "wine", f"1/{best}"):
+        status, out, wrong = sweep_command(daemon, "predict", word, data, TMPDIR=str(folder))
+        assert (status, wrong) == (0, "") and os.listdir(folder) == [], wrong
+        assert sweep_command(daemon, "checkpoint", 1, "--out", model)[0] == 0
+        assert out == predict(model, data)[1]
+    other = next(t["trial"] for t in client.trials(1) if t["trial"] != best)
+    status, out, wrong = sweep_command(daemon, "predict", f"1/{other}", data)
+    assert status == 1 or out != predict(model, data)[1], "another trial's weights"
+    status, out, wrong = sweep_command(daemon, "predict", "nosuch", data)
+    assert (status, out) == (1, "") and "nosuch" in wrong, wrong
