@@ -9,6 +9,7 @@
  *   sweep-worker export CHECKPOINT FILE
  *   sweep-worker fit FILE [EPOCHS] < JOB.json      (trainer/fit.h)
  *   sweep-worker predict MODEL DATA [FORMAT]      (trainer/predict.h)
+ *   sweep-worker table FILE [OPTIONS]             (trainer/table.h)
  *   sweep-worker pilot < LINES                    (worker/pilot.h; a cluster's job of the daemon's)
  *
  * Name     Errors begin with "sweep-worker: ", or with "sweep: " where argv[0] is sweep.
@@ -24,6 +25,7 @@
 #include "trainer/fit.h"
 #include "trainer/predict.h"
 #include "trainer/spec/presets.h"
+#include "trainer/table.h"
 #include "worker/pilot.h"
 #include "worker/serve.h"
 #include <errno.h>
@@ -84,7 +86,8 @@ static int usage(void)
 	      "       sweep-worker layers < SPEC.json\n"
 	      "       sweep-worker export CHECKPOINT FILE [quiet]\n"
 	      "       sweep-worker fit FILE [EPOCHS] < JOB.json\n"
-	      "       sweep-worker predict MODEL DATA [FORMAT]\n",
+	      "       sweep-worker predict MODEL DATA [FORMAT]\n"
+	      "       sweep-worker table FILE [OPTIONS]\n",
 	      stderr);
 	return 2;
 }
@@ -195,6 +198,18 @@ static int predict_main(const char *model, const char *data, const char *format)
 		       : complain(err.msg);
 }
 
+static int table_main(const char *path, const char *options)
+{
+	struct sw_buf out;
+
+	sw_buf_init(&out, (size_t)64 << 20);
+	const bool fine = sw_table_show(path, options, &out);
+	const bool written = out.failed == SW_OK && puts(out.data) >= 0 && fflush(stdout) == 0;
+
+	sw_buf_fini(&out);
+	return written ? !fine : complain("the answer cannot be written");
+}
+
 /* Ends the process where others of its threads may still run, and nothing of a lost device can be
  * taken down. */
 static int end_work(int code)
@@ -243,6 +258,8 @@ int main(int argc, char **argv)
 		return export_main(argv[2], argv[3], argc == 5);
 	if ((argc == 4 || argc == 5) && strcmp(argv[1], "predict") == 0)
 		return predict_main(argv[2], argv[3], argv[4]);
+	if ((argc == 3 || argc == 4) && strcmp(argv[1], "table") == 0)
+		return table_main(argv[2], argv[3]);
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (c == 's')
 			config.link.socket = optarg;

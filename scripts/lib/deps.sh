@@ -11,7 +11,7 @@
 
 deps_build="gcc libc6-dev cmake ninja-build pkg-config libuv1-dev libsqlite3-dev libcjson-dev
 	libopenblas-dev liblapacke-dev libnlopt-dev libsmartcols-dev libncurses-dev libyaml-dev
-	libxxhash-dev libssl-dev libmicrohttpd-dev python3"
+	libxxhash-dev libssl-dev libmicrohttpd-dev zlib1g-dev python3"
 # One version of the formatter and of the linter: each has its own mind. Both systems carry 14;
 # where apt has it no longer, scripts/check skips the two and counts that.
 deps_numpy="python3 python3-numpy"

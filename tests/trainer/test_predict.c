@@ -136,7 +136,7 @@ static const struct {
 	 "line 1 has a carriage return (\\r) that ends no line", NULL},
 	{NUMBERS, "d.csv", "a,\"b,c\"\r\n3,2\r\r\n", 0, NULL,
 	 "line 2 has a carriage return (\\r) that ends no line", NAMED},
-	{NUMBERS, "d.csv", "\x1f\x8b\x08", 3, NULL, "is compressed: gunzip it first", NULL},
+	{NUMBERS, "d.csv", "\x1f\x8b\x08", 3, NULL, "is cut off: its gzip has no end", NULL},
 	{NUMBERS, "x", "a", 0, "jpeg", "no format is called \"jpeg\": csv, npy", NULL},
 	{NUMBERS, "x", "a", 0, "tokens", "the model takes rows of 2 numbers, not a file of", NULL},
 	{NUMBERS, "x.npy", (const char *)npy_bytes, sizeof npy_bytes - 1, NULL,

@@ -5,14 +5,24 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include <errno.h>
+#include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
-#define BLOCK       ((size_t)64 * 1024)
+#define BLOCK       ((size_t)256 * 1024)
 #define ROW_MOST    ((size_t)16 << 20) /* bytes of a row */
 #define MAX_COLUMNS ((size_t)65536)
+#define LOOK_ROWS   32 /* for the separator */
+
+struct sw_csv_packed {
+	z_stream z;
+	bool whole; /* the last member has ended */
+	unsigned char in[2 * BLOCK];
+};
 
 static sw_status no_memory(const struct sw_csv_reader *c, struct sw_err *err)
 {
@@ -21,10 +31,82 @@ static sw_status no_memory(const struct sw_csv_reader *c, struct sw_err *err)
 
 /* --- the file --- */
 
+static sw_status bytes_read(const struct sw_csv_reader *c, void *to, size_t room, size_t *got,
+			    struct sw_err *err)
+{
+	ssize_t n;
+
+	do {
+		n = sw_fault_hit(SW_FAULT_IO) ? (errno = EIO, -1) : read(c->file.fd, to, room);
+	} while (n < 0 && errno == EINTR);
+	sw_beat();
+	*got = n > 0 ? (size_t)n : 0;
+	return n < 0 ? sw_err_at(err, SW_IO, "/path", "%s: %s", c->file.show, strerror(errno))
+		     : SW_OK;
+}
+
+/* As bytes_read(), of a gzip file, which may be several behind one another. */
+static sw_status bytes_unpack(const struct sw_csv_reader *c, void *to, size_t room, size_t *got,
+			      struct sw_err *err)
+{
+	struct sw_csv_packed *p = c->packed;
+	int rc = Z_OK;
+
+	p->z.next_out = to;
+	p->z.avail_out = (uInt)room;
+	while (p->z.avail_out == room && rc == Z_OK) {
+		size_t n = 0;
+
+		if (p->z.avail_in == 0) {
+			const sw_status read = bytes_read(c, p->in, sizeof p->in, &n, err);
+
+			if (read != SW_OK)
+				return read;
+			if (n == 0)
+				break;
+			p->z.next_in = p->in;
+			p->z.avail_in = (uInt)n;
+		}
+		if (p->whole)
+			(void)inflateReset(&p->z);
+		rc = inflate(&p->z, Z_NO_FLUSH);
+		p->whole = rc == Z_STREAM_END;
+		rc = p->whole ? Z_OK : rc;
+	}
+	*got = room - p->z.avail_out;
+	if (rc == Z_MEM_ERROR)
+		return no_memory(c, err);
+	if (rc != Z_OK)
+		return sw_err_at(err, SW_INVALID, "/path", "%s is damaged: its gzip is none",
+				 c->file.show);
+	if (*got == 0 && !p->whole)
+		return sw_err_at(err, SW_INVALID, "/path", "%s is cut off: its gzip has no end",
+				 c->file.show);
+	return SW_OK;
+}
+
+/* n bytes of Latin-1 at the front of `to` become UTF-8, of at most twice as many. From the back, so
+ * that none is written over before it is read. Returns how many they are. */
+static size_t latin1_widen(char *to, size_t n)
+{
+	size_t high = 0;
+
+	for (size_t i = 0; i < n; i++)
+		high += (unsigned char)to[i] >> 7;
+	for (size_t i = n, at = n + high; i-- > 0;) {
+		const unsigned char b = (unsigned char)to[i];
+
+		if (b >= 0x80)
+			to[--at] = (char)(0x80 | (b & 0x3f));
+		to[--at] = (char)(b < 0x80 ? b : 0xc0 | b >> 6);
+	}
+	return n + high;
+}
+
 /* Reads on into the block. A row that does not fit makes it larger, up to a limit. */
 static sw_status fill(struct sw_csv_reader *c, struct sw_err *err)
 {
-	ssize_t got;
+	size_t got, room;
 
 	/* The row at hand to the front: cells point into the block, and are used up before the next
 	 * is filled. */
@@ -36,48 +118,27 @@ static sw_status fill(struct sw_csv_reader *c, struct sw_err *err)
 
 		if (!bigger && c->size >= ROW_MOST)
 			return sw_err_at(err, SW_TOO_BIG, "/path",
-					 "%s: line %zu begins a row of over %zu bytes",
+					 "%s: line %zu begins a row of over %zu bytes: is a quote "
+					 "never closed?",
 					 c->file.show, c->next_line, ROW_MOST);
 		if (!bigger)
 			return no_memory(c, err);
 		c->text = bigger;
 		c->size *= 2;
 	}
-	do {
-		got = sw_fault_hit(SW_FAULT_IO)
-			      ? (errno = EIO, -1)
-			      : read(c->file.fd, c->text + c->len, c->size - c->len - 1);
-	} while (got < 0 && errno == EINTR);
-	if (got < 0)
-		return sw_err_at(err, SW_IO, "/path", "%s: %s", c->file.show, strerror(errno));
-	c->len += (size_t)got;
+	room = c->size - c->len - 1;
+	room = c->latin1 ? room / 2 : room;
+	const sw_status rc =
+		(c->packed ? bytes_unpack : bytes_read)(c, c->text + c->len, room, &got, err);
+	if (rc != SW_OK)
+		return rc;
 	c->end = got == 0;
+	c->len += c->latin1 ? latin1_widen(c->text + c->len, got) : got;
+	c->text[c->len] = '\n'; /* where each scan ends */
 	return SW_OK;
 }
 
-/* Bytes of the row that begins at s[0..n), its newline with them. 0: it is not whole. */
-static size_t row_bytes(const char *s, size_t n, bool end)
-{
-	bool fresh = true, quoted = false;
-
-	for (size_t i = 0; i < n; i++) {
-		/* A newline within quotes is part of a cell. */
-		if (quoted) {
-			if (s[i] == '"' && i + 1 < n && s[i + 1] == '"')
-				i++;
-			else if (s[i] == '"')
-				quoted = false;
-		} else if (s[i] == '\n') {
-			return i + 1;
-		} else {
-			/* A quote opens a cell only at its begin; in the middle it is a
-			 * character. */
-			quoted = fresh && s[i] == '"';
-			fresh = s[i] == ',';
-		}
-	}
-	return end ? n : 0;
-}
+/* --- a row --- */
 
 /* Names of columns and classes go into JSON, and are looked for again in other files. */
 static sw_status text_check(const struct sw_csv_reader *c, const char *text, size_t len,
@@ -95,126 +156,286 @@ static sw_status text_check(const struct sw_csv_reader *c, const char *text, siz
 		if (n == 0)
 			return sw_err_at(err, SW_INVALID, "/path",
 					 "%s: line %zu has the byte 0x%02x, which is not UTF-8: "
-					 "convert the file (iconv -t UTF-8)",
+					 "say \"encoding\": \"latin-1\", or convert the file "
+					 "(iconv -t UTF-8)",
 					 c->file.show, line, (unsigned char)text[i]);
 	}
 	return SW_OK;
 }
 
-/* --- a row --- */
-
-/* Ends the quoted cell that starts at `from` (after its quote), in place. Returns what follows the
- * closing quote, or NULL if it is never closed. */
-static char *unquote(struct sw_csv_reader *c, char *from)
-{
-	char *to = from;
-
-	for (; *from; from++) {
-		if (*from == '"' && from[1] == '"')
-			from++;
-		else if (*from == '"')
-			break;
-		c->next_line += *from == '\n';
-		*to++ = *from;
-	}
-	if (*from == '\0')
-		return NULL;
-	*to = '\0';
-	return from + 1;
-}
-
-static sw_status cell_add(struct sw_csv_reader *c, char *text, struct sw_err *err)
+static sw_status cell_room(struct sw_csv_reader *c, struct sw_err *err)
 {
 	if (c->cells == MAX_COLUMNS)
 		return sw_err_at(err, SW_TOO_BIG, "/path", "%s: line %zu has over %zu columns",
-				 c->file.show, c->line, MAX_COLUMNS);
-	if (!sw_array_reserve(&c->cell, &c->cap, c->cells + 1, sizeof *c->cell))
-		return no_memory(c, err);
-	c->cell[c->cells++] = text;
-	return SW_OK;
+				 c->file.show, c->next_line, MAX_COLUMNS);
+	return sw_array_reserve(&c->cell, &c->cap, c->cells + 1, sizeof *c->cell)
+		       ? SW_OK
+		       : no_memory(c, err);
 }
 
-/* Cuts a row, which ends with a NUL, into cells, in place. One of no bytes has none. */
-static sw_status cut(struct sw_csv_reader *c, char *at, struct sw_err *err)
-{
-	c->cells = 0;
-	c->line = c->next_line;
-	if (strcmp(at, "\n") == 0 || strcmp(at, "\r\n") == 0) {
-		c->next_line++;
-		return SW_OK;
-	}
-	for (;;) {
-		char *end;
-		sw_status rc;
+/* What a scan of a row found. */
+struct scan {
+	char *next;   /* the row behind; NULL: the block ends in it */
+	size_t lines; /* that it has */
+	unsigned high;
+	bool nul, quotes; /* a NUL; quoted cells, whose text is still as it stands in the file */
+};
 
-		if (*at == '"') {
-			end = unquote(c, ++at);
-			if (!end)
+/* Finds the end of a quoted cell, its closing quote; `from` is behind the opening one. NULL: it is
+ * not in the block. */
+static char *quote_end(const struct sw_csv_reader *c, char *from, struct scan *s)
+{
+	for (char *at = from; at < c->text + c->len; at++) {
+		s->lines += *at == '\n';
+		s->high |= (unsigned char)*at;
+		s->nul = s->nul || *at == '\0';
+		if (*at != '"')
+			continue;
+		if (at[1] != '"')
+			return at;
+		at++;
+	}
+	return NULL;
+}
+
+static void trim(struct sw_csv_cell *cell)
+{
+	while (cell->len > 0 && (cell->text[0] == ' ' || cell->text[0] == '\t')) {
+		cell->text++;
+		cell->len--;
+	}
+	while (cell->len > 0 &&
+	       (cell->text[cell->len - 1] == ' ' || cell->text[cell->len - 1] == '\t'))
+		cell->len--;
+}
+
+/* The cells of the row at c->at as they stand in the block, which stays as it is: the row may have
+ * to be scanned again when more of it is there. */
+static sw_status row_scan(struct sw_csv_reader *c, struct scan *s, struct sw_err *err)
+{
+	const char *const end = c->text + c->len;
+	const unsigned char *const stop = c->stop;
+	char *at = c->text + c->at;
+	unsigned high = 0;
+
+	*s = (struct scan){.lines = 1};
+	c->cells = 0;
+	for (;;) {
+		if (c->cells == c->cap || c->cells == MAX_COLUMNS) {
+			const sw_status rc = cell_room(c, err);
+
+			if (rc != SW_OK)
+				return rc;
+		}
+		struct sw_csv_cell *cell = &c->cell[c->cells++];
+		char *from = at;
+		const bool quoted = *at == '"';
+
+		if (quoted) {
+			s->quotes = true;
+			at = quote_end(c, at + 1, s);
+			/* a quote that is the block's last byte may be the first of two */
+			if (!at || (at + 1 == end && !c->end)) {
+				if (!c->end)
+					return SW_OK;
 				return sw_err_at(err, SW_INVALID, "/path",
 						 "%s: line %zu opens a quote that is never closed",
-						 c->file.show, c->line);
-			if (!strchr(",\r\n", *end))
+						 c->file.show, c->next_line);
+			}
+			at++;
+			if (!stop[(unsigned char)*at])
 				return sw_err_at(err, SW_INVALID, "/path",
 						 "%s: line %zu has text after a closing quote",
-						 c->file.show, c->line);
+						 c->file.show, c->next_line + s->lines - 1);
 		} else {
-			end = at + strcspn(at, ",\r\n");
+			while (!stop[(unsigned char)*at])
+				high |= (unsigned char)*at++;
+			while (*at == '\0' && at < end) {
+				s->nul = true;
+				at++;
+				while (!stop[(unsigned char)*at])
+					high |= (unsigned char)*at++;
+			}
 		}
-		if (*end == '\r' && end[1] != '\n')
+		*cell = (struct sw_csv_cell){from, (size_t)(at - from)};
+		if (!quoted && cell->len > 0 && (*from <= ' ' || at[-1] <= ' '))
+			trim(cell);
+		if (*at == c->separator) {
+			at++;
+			continue;
+		}
+		if (at == end && !c->end)
+			return SW_OK;
+		if (*at == '\r' && at + 1 == end && !c->end)
+			return SW_OK;
+		if (*at == '\r' && at[1] != '\n')
 			return sw_err_at(err, SW_INVALID, "/path",
 					 "%s: line %zu has a carriage return (\\r) that ends no "
 					 "line: convert the file (tr '\\r' '\\n')",
-					 c->file.show, c->line);
-		rc = cell_add(c, at, err);
-		if (rc != SW_OK)
-			return rc;
-		const bool more = *end == ',';
+					 c->file.show, c->next_line + s->lines - 1);
+		s->high |= high;
+		at += *at == '\r';
+		s->next = at + (at < end);
+		return SW_OK;
+	}
+}
 
-		c->next_line += *end == '\r' || *end == '\n';
-		*end = '\0';
-		if (!more)
-			return SW_OK;
-		at = end + 1;
+/* Takes the quotes off a cell, in place. */
+static void unquote(struct sw_csv_cell *cell)
+{
+	char *to = cell->text + 1;
+
+	for (const char *at = to, *end = cell->text + cell->len - 1; at < end; at++) {
+		*to++ = *at;
+		at += *at == '"';
+	}
+	cell->text++;
+	cell->len = (size_t)(to - cell->text);
+}
+
+/* Each cell ends with a NUL, where its separator stood, or in front of that. */
+static void cells_end(const struct sw_csv_reader *c, bool quotes)
+{
+	for (size_t i = 0; i < c->cells; i++) {
+		struct sw_csv_cell *cell = &c->cell[i];
+
+		if (quotes && cell->len > 1 && *cell->text == '"')
+			unquote(cell);
+		cell->text[cell->len] = '\0';
 	}
 }
 
 sw_status sw_csv_next(struct sw_csv_reader *c, struct sw_err *err)
 {
-	sw_status rc = SW_OK;
+	struct scan s;
+	sw_status rc;
 
-	sw_beat();
-	for (c->cells = 0; rc == SW_OK && c->cells == 0;) {
-		char *row = c->text + c->at;
-		const size_t n = row_bytes(row, c->len - c->at, c->end);
-
-		if (n == 0 && c->end)
+	for (;;) {
+		if (c->at == c->len && c->end) {
+			c->cells = 0;
 			return SW_OK; /* all rows are given */
-		if (n == 0) {
-			rc = fill(c, err);
-			continue;
 		}
-		rc = text_check(c, row, n, err);
+		rc = row_scan(c, &s, err);
+		if (rc == SW_OK && !s.next) {
+			rc = fill(c, err);
+			if (rc == SW_OK)
+				continue;
+		}
 		if (rc != SW_OK)
 			return rc;
-		const char kept = row[n];
+		char *row = c->text + c->at;
 
-		row[n] = '\0';
-		rc = cut(c, row, err);
-		/* a row that ends with the file has its NUL here */
-		if (c->at + n < c->len)
-			row[n] = kept;
-		c->at += n;
+		if (s.nul || s.high >= 0x80)
+			rc = text_check(c, row, (size_t)(s.next - row), err);
+		if (rc != SW_OK)
+			return rc;
+		c->at = (size_t)(s.next - c->text);
+		c->line = c->next_line;
+		c->next_line += s.lines;
+		if (*row != '\n' && *row != '\r')
+			break;
 	}
-	if (rc == SW_OK && c->columns && c->cells != c->columns)
-		rc = sw_err_at(err, SW_INVALID, "/path",
-			       "%s: line %zu has %zu columns, the %s has %zu", c->file.show,
-			       c->line, c->cells, c->name ? "header" : "first row", c->columns);
-	return rc;
+	cells_end(c, s.quotes);
+	if (!c->columns || c->cells == c->columns)
+		return SW_OK;
+	return sw_err_at(err, SW_INVALID, "/path",
+			 "%s: line %zu has %zu columns, the %s has %zu: a cell with the separator "
+			 "(%s) in it needs quotes",
+			 c->file.show, c->line, c->cells, c->name ? "header" : "first row",
+			 c->columns, c->separator == '\t' ? "a tab" : (char[]){c->separator, 0});
 }
 
 /* --- the first row --- */
 
-sw_status sw_csv_open(struct sw_csv_reader *c, const char *path, struct sw_err *err)
+static void separator_set(struct sw_csv_reader *c, char separator)
+{
+	memset(c->stop, 0, sizeof c->stop);
+	c->stop[0] = c->stop['\n'] = c->stop['\r'] = c->stop[(unsigned char)separator] = 1;
+	c->separator = separator;
+}
+
+/* Into how many cells the separator cuts the first row; *all: the rows behind it, too. */
+static size_t separator_try(struct sw_csv_reader *c, char separator, bool *all)
+{
+	const size_t at = c->at;
+	size_t first = 0;
+	struct scan s;
+
+	separator_set(c, separator);
+	*all = true;
+	for (int i = 0; i < LOOK_ROWS && c->at < c->len; i++) {
+		/* what is wrong is said when the row is read */
+		if (row_scan(c, &s, NULL) != SW_OK || !s.next)
+			break;
+		if (c->text[c->at] != '\n' && c->text[c->at] != '\r') {
+			first = first ? first : c->cells;
+			*all = *all && c->cells == first;
+		}
+		c->at = (size_t)(s.next - c->text);
+	}
+	c->at = at;
+	return first;
+}
+
+static void separator_find(struct sw_csv_reader *c)
+{
+	static const char known[] = ",;\t|";
+	size_t most = 0;
+	char best = ',';
+
+	/* one that cuts all rows alike before one that does not */
+	for (const char *at = known; *at; at++) {
+		bool all;
+		const size_t n = separator_try(c, *at, &all);
+		const size_t worth = n + (all && n > 1 ? 2 * MAX_COLUMNS : 0);
+
+		if (worth > most) {
+			most = worth;
+			best = *at;
+		}
+	}
+	separator_set(c, best);
+}
+
+/* gzip, by its first bytes: what was read is its beginning. */
+static sw_status packed_look(struct sw_csv_reader *c, struct sw_err *err)
+{
+	if (c->len < 2 || memcmp(c->text, "\x1f\x8b", 2) != 0)
+		return SW_OK;
+	c->packed = sw_calloc(1, sizeof *c->packed);
+	if (!c->packed || inflateInit2(&c->packed->z, 15 + 16) != Z_OK)
+		return no_memory(c, err);
+	memcpy(c->packed->in, c->text, c->len);
+	c->packed->z.next_in = c->packed->in;
+	c->packed->z.avail_in = (uInt)c->len;
+	c->len = 0;
+	return SW_OK;
+}
+
+/* Reads a first block, enough to look for the separator. */
+static sw_status front_read(struct sw_csv_reader *c, bool latin1, struct sw_err *err)
+{
+	sw_status rc;
+
+	c->text = sw_malloc(4 * BLOCK);
+	if (!c->text)
+		return no_memory(c, err);
+	c->size = 2 * BLOCK; /* so that Latin-1 has room to grow */
+	rc = fill(c, err);
+	c->size = 4 * BLOCK;
+	if (rc == SW_OK)
+		rc = packed_look(c, err);
+	/* from now on: a packed file's own bytes are none of its text */
+	c->latin1 = latin1;
+	if (rc == SW_OK && !c->packed && latin1)
+		c->len = latin1_widen(c->text, c->len);
+	c->end = false;
+	while (rc == SW_OK && !c->end && c->len < BLOCK)
+		rc = fill(c, err);
+	return rc;
+}
+
+sw_status sw_csv_open(struct sw_csv_reader *c, const char *path, bool latin1, struct sw_err *err)
 {
 	sw_status rc = SW_OK;
 
@@ -223,14 +444,9 @@ sw_status sw_csv_open(struct sw_csv_reader *c, const char *path, struct sw_err *
 	if (strcmp(path, "-") == 0)
 		c->file = (struct sw_data_file){.fd = STDIN_FILENO, .show = "standard input"};
 	else
-		rc = sw_data_file_open(&c->file, path, "/path", err);
-	if (rc != SW_OK)
-		return rc;
-	c->size = 2 * BLOCK;
-	c->text = sw_malloc(c->size);
-	if (!c->text)
-		return no_memory(c, err);
-	rc = fill(c, err);
+		rc = sw_data_file_open_any(&c->file, path, "/path", err);
+	if (rc == SW_OK)
+		rc = front_read(c, latin1, err);
 	if (rc != SW_OK)
 		return rc;
 	if (c->len >= 2 &&
@@ -240,6 +456,7 @@ sw_status sw_csv_open(struct sw_csv_reader *c, const char *path, struct sw_err *
 				 c->file.show);
 	if (c->len >= 3 && memcmp(c->text, "\xef\xbb\xbf", 3) == 0)
 		c->at = 3; /* a byte order mark */
+	separator_find(c);
 	rc = sw_csv_next(c, err);
 	if (rc == SW_OK && c->cells == 0)
 		return sw_err_at(err, SW_INVALID, "/path", "%s is empty", c->file.show);
@@ -252,15 +469,15 @@ sw_status sw_csv_names(struct sw_csv_reader *c, struct sw_err *err)
 	size_t bytes = 0, at = 0;
 
 	for (size_t i = 0; i < c->cells; i++)
-		bytes += strlen(c->cell[i]) + 1;
+		bytes += c->cell[i].len + 1;
 	c->name_text = sw_malloc(bytes);
 	c->name = sw_malloc(c->cells * sizeof *c->name);
 	if (!c->name_text || !c->name)
 		return no_memory(c, err);
 	for (size_t i = 0; i < c->cells; i++) {
-		const size_t n = strlen(c->cell[i]) + 1;
+		const size_t n = c->cell[i].len + 1;
 
-		c->name[i] = memcpy(c->name_text + at, c->cell[i], n);
+		c->name[i] = memcpy(c->name_text + at, c->cell[i].text, n);
 		at += n;
 	}
 	return SW_OK;
@@ -270,44 +487,52 @@ void sw_csv_close(struct sw_csv_reader *c)
 {
 	if (c->file.fd != STDIN_FILENO)
 		sw_data_file_close(&c->file);
+	if (c->packed)
+		(void)inflateEnd(&c->packed->z);
+	free(c->packed);
 	free(c->text);
 	free(c->cell);
 	free(c->name);
 	free(c->name_text);
 }
 
-/* --- cells --- */
+/* --- for messages --- */
 
-/* A whole text as a decimal number, infinite where it is too large for a double. */
-static bool decimal(const char *text, double *out)
+size_t sw_csv_column(const struct sw_csv_reader *c, const char *name, bool *twice)
 {
-	char *end;
+	size_t found = c->columns;
 
-	text += strspn(text, " \t");
-	/* strtod alone would take inf, nan and 0x10 */
-	if (*text == '\0' || strspn(text, "0123456789+-.eE \t") != strlen(text))
-		return false;
-	*out = strtod(text, &end);
-	return end != text && end[strspn(end, " \t")] == '\0';
+	*twice = false;
+	for (size_t i = 0; c->name && i < c->columns; i++) {
+		if (strcmp(c->name[i], name) != 0)
+			continue;
+		*twice = found < c->columns;
+		found = found < c->columns ? found : i;
+	}
+	return found;
 }
 
-bool sw_csv_number(const char *text, double *out)
+const char *sw_csv_column_show(const struct sw_csv_reader *c, size_t column, char out[48])
 {
-	return decimal(text, out) && isfinite(*out);
+	char name[44];
+
+	if (c->name)
+		(void)snprintf(out, 48, "\"%s\"", sw_text_show(c->name[column], name));
+	else
+		(void)snprintf(out, 48, "%zu", column);
+	return out;
 }
 
 sw_status sw_csv_bad_cell(const struct sw_csv_reader *c, size_t column, struct sw_err *err)
 {
-	char name[44], cell[44], where[64];
-	const char *text = c->cell[column], *quote = *text ? "\"" : "";
-	double v;
+	const struct sw_csv_cell *cell = &c->cell[column];
+	const char *quote = cell->len ? "\"" : "";
+	const bool digits = strspn(cell->text, "0123456789+-.eE") == cell->len;
+	const bool large = digits && fabs(strtod(cell->text, NULL)) > (double)FLT_MAX;
+	char show[44], where[48];
 
-	if (c->name)
-		snprintf(where, sizeof where, "\"%s\"", sw_text_show(c->name[column], name));
-	else
-		snprintf(where, sizeof where, "%zu", column);
 	return sw_err_at(err, SW_INVALID, "/path", "%s: line %zu, column %s: %s%s%s is %s",
-			 c->file.show, c->line, where, quote,
-			 *text ? sw_text_show(text, cell) : "an empty cell", quote,
-			 decimal(text, &v) ? "too large for a float" : "not a number");
+			 c->file.show, c->line, sw_csv_column_show(c, column, where), quote,
+			 cell->len ? sw_text_show(cell->text, show) : "an empty cell", quote,
+			 large ? "too large for a float" : "not a number");
 }

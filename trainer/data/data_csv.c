@@ -1,80 +1,14 @@
 #include "trainer/data/data_csv.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "proto/nearest.h"
-#include "trainer/data/csv.h"
+#include "trainer/data/table.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_BYTES   ((uint64_t)1 << 30)
-#define NAMES_SHOWN ((size_t)8) /* columns that an error lists */
-
-/* Refuses a label that no column has; the line names the nearest, or the first few. */
-static sw_status label_unknown(const struct sw_csv_reader *r, const char *name, struct sw_err *err)
-{
-	char show[44], list[NAMES_SHOWN * 48 + 8] = "", one[44];
-	const char *near = sw_nearest(name, (const char *const *)r->name, r->columns);
-	size_t n = 0;
-
-	if (name[strspn(name, "-0123456789")] == '\0')
-		return sw_err_at(
-			err, SW_INVALID, "/label",
-			"%s has no column \"%s\": a column's number has no quotes (from 0)",
-			r->file.show, sw_text_show(name, show));
-	if (near)
-		return sw_err_at(err, SW_INVALID, "/label",
-				 "%s has no column \"%s\": did you mean \"%s\"?", r->file.show,
-				 sw_text_show(name, show), sw_text_show(near, one));
-	for (size_t i = 0; i < r->columns && i < NAMES_SHOWN; i++) {
-		const char *text = sw_text_show(r->name[i], one);
-
-		n += strlen(strcpy(list + n, i ? ", " : ""));
-		n += strlen(strcpy(list + n, text));
-	}
-	return sw_err_at(err, SW_INVALID, "/label", "%s has no column \"%s\": it has %s%s",
-			 r->file.show, sw_text_show(name, show), list,
-			 r->columns > NAMES_SHOWN ? ", ..." : "");
-}
-
-/* Finds the column of the label, by its name or its number. */
-static sw_status label_find(const struct sw_csv_reader *r, struct sw_data_csv_label label,
-			    size_t *out, struct sw_err *err)
-{
-	const long n = (long)r->columns;
-	char show[44];
-
-	if (r->columns < 2)
-		return sw_err_at(err, SW_INVALID, "/path",
-				 "%s has one column: a label and at least one feature are needed",
-				 r->file.show);
-	if (!label.name) {
-		const long i = label.index < 0 ? label.index + n : label.index;
-
-		if (i < 0 || i >= n)
-			return sw_err_at(err, SW_INVALID, "/label",
-					 "%s has %ld columns: there is no column %ld (from 0)",
-					 r->file.show, n, label.index);
-		*out = (size_t)i;
-		return SW_OK;
-	}
-	if (!r->name)
-		return sw_err_at(err, SW_INVALID, "/label",
-				 "without a header the label is a column's number, from 0");
-	size_t found = 0;
-
-	for (size_t i = 0; i < r->columns; i++)
-		if (strcmp(r->name[i], label.name) == 0 && found++ == 0)
-			*out = i;
-	if (found == 1)
-		return SW_OK;
-	/* the other one would be a feature, and the answer */
-	return found ? sw_err_at(err, SW_INVALID, "/label", "%s has %zu columns \"%s\"",
-				 r->file.show, found, sw_text_show(label.name, show))
-		     : label_unknown(r, label.name, err);
-}
+#define MAX_BYTES ((uint64_t)1 << 30)
 
 /* Are the names of the features numbers, and not those that a table without names is given? */
 static bool names_are_numbers(const struct sw_csv_reader *r, size_t label)
@@ -85,7 +19,7 @@ static bool names_are_numbers(const struct sw_csv_reader *r, size_t label)
 	for (size_t i = 0; i < r->columns; i++) {
 		if (i == label)
 			continue;
-		if (!sw_csv_number(r->name[i], &v))
+		if (!sw_cell_plain(&(struct sw_csv_cell){r->name[i], strlen(r->name[i])}, &v))
 			return false;
 		counted = counted && v == (double)i;
 	}
@@ -109,15 +43,15 @@ static sw_status row_take(struct sw_data_csv *c, const struct sw_csv_reader *r, 
 
 		if (i == c->label_column)
 			continue;
-		if (!sw_csv_number(r->cell[i], &v) || !isfinite((float)v))
+		if (!sw_cell_plain(&r->cell[i], &v) || !isfinite((float)v))
 			return sw_csv_bad_cell(r, i, err);
 		x[f] = sw_data_less(v, plane ? &c->base[f / plane] : NULL);
 		f++;
 	}
-	if (*r->cell[c->label_column] == '\0')
+	if (r->cell[c->label_column].len == 0)
 		return sw_csv_bad_cell(r, c->label_column, err);
 	/* As texts: whether they are numbers or classes is known only when all are read. */
-	c->label[c->rows] = sw_strdup(r->cell[c->label_column]);
+	c->label[c->rows] = sw_strdup(r->cell[c->label_column].text);
 	if (!c->label[c->rows])
 		return sw_err_set(err, SW_NOMEM, "no memory for %zu labels", c->rows + 1);
 	c->rows++;
@@ -130,8 +64,12 @@ static sw_status first_row(struct sw_data_csv *c, struct sw_csv_reader *r, bool 
 {
 	sw_status rc = header ? sw_csv_names(r, err) : SW_OK;
 
+	if (rc == SW_OK && r->columns < 2)
+		rc = sw_err_at(err, SW_INVALID, "/path",
+			       "%s has one column: a label and at least one feature are needed",
+			       r->file.show);
 	if (rc == SW_OK)
-		rc = label_find(r, label, &c->label_column, err);
+		rc = sw_table_find(r, label.name, label.index, "label", &c->label_column, err);
 	if (rc != SW_OK)
 		return rc;
 	c->features = r->columns - 1;
@@ -147,7 +85,7 @@ sw_status sw_data_csv_read(struct sw_data_csv *out, const char *path, bool heade
 	sw_status rc;
 
 	memset(out, 0, sizeof *out);
-	rc = sw_csv_open(&r, path, err);
+	rc = sw_csv_open(&r, path, false, err);
 	if (rc == SW_OK && r.file.size > MAX_BYTES)
 		rc = sw_err_at(err, SW_TOO_BIG, "/path", "%s is over 1 GiB", r.file.show);
 	if (rc == SW_OK)

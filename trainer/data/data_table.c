@@ -117,7 +117,8 @@ static sw_status classes_make(struct sw_raw *out, const struct sw_data_csv *csv,
 	/* One text among numbers makes all of them texts: "10" is then before "9". */
 	for (size_t i = 0; i < csv->rows; i++) {
 		refs[i] = (struct ref){.text = csv->label[i], .row = i};
-		if (!sw_csv_number(refs[i].text, &refs[i].number))
+		if (!sw_cell_plain(&(struct sw_csv_cell){csv->label[i], strlen(csv->label[i])},
+				   &refs[i].number))
 			order = by_text;
 	}
 	qsort(refs, csv->rows, sizeof *refs, order);
@@ -153,7 +154,9 @@ static sw_status values_make(struct sw_raw *out, const struct sw_data_csv *csv,
 	for (size_t i = 0; i < csv->rows; i++) {
 		double v;
 
-		if (!sw_csv_number(csv->label[i], &v) || !isfinite((float)v))
+		if (!sw_cell_plain(&(struct sw_csv_cell){csv->label[i], strlen(csv->label[i])},
+				   &v) ||
+		    !isfinite((float)v))
 			return sw_err_at(err, SW_INVALID, "/label",
 					 "the loss \"mse\" needs numbers, data row %zu has the "
 					 "label \"%s\"",

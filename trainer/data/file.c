@@ -23,10 +23,9 @@ const char *sw_data_file_show(const char *path, char out[84])
 	return out;
 }
 
-sw_status sw_data_file_open(struct sw_data_file *f, const char *path, const char *ptr,
-			    struct sw_err *err)
+sw_status sw_data_file_open_any(struct sw_data_file *f, const char *path, const char *ptr,
+				struct sw_err *err)
 {
-	unsigned char magic[2];
 	struct stat st;
 
 	memset(f, 0, sizeof *f);
@@ -42,13 +41,24 @@ sw_status sw_data_file_open(struct sw_data_file *f, const char *path, const char
 		rc = sw_err_at(err, SW_INVALID, ptr, "%s is not a file", f->show);
 	else if (st.st_size == 0)
 		rc = sw_err_at(err, SW_INVALID, ptr, "%s is empty", f->show);
-	else if (pread(f->fd, magic, sizeof magic, 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b)
-		rc = sw_err_at(err, SW_INVALID, ptr, "%s is compressed: gunzip it first", f->show);
 	if (rc != SW_OK)
 		sw_data_file_close(f);
 	else
 		f->size = (uint64_t)st.st_size;
 	return rc;
+}
+
+sw_status sw_data_file_open(struct sw_data_file *f, const char *path, const char *ptr,
+			    struct sw_err *err)
+{
+	unsigned char magic[2];
+	sw_status rc = sw_data_file_open_any(f, path, ptr, err);
+
+	if (rc != SW_OK || pread(f->fd, magic, sizeof magic, 0) != 2 || magic[0] != 0x1f ||
+	    magic[1] != 0x8b)
+		return rc;
+	sw_data_file_close(f);
+	return sw_err_at(err, SW_INVALID, ptr, "%s is compressed: gunzip it first", f->show);
 }
 
 sw_status sw_data_file_read(struct sw_data_file *f, void *to, size_t n, const char *what,

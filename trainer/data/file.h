@@ -23,7 +23,10 @@ struct sw_data_file {
 	uint64_t at;     /* the next byte */
 };
 
-/* A regular file, not empty and not compressed. */
+/* A regular file, not empty. */
+SW_NODISCARD sw_status sw_data_file_open_any(struct sw_data_file *f, const char *path,
+					     const char *ptr, struct sw_err *err);
+/* The same, and not compressed. */
 SW_NODISCARD sw_status sw_data_file_open(struct sw_data_file *f, const char *path, const char *ptr,
 					 struct sw_err *err);
 /* Exactly n bytes; what: the noun of a message when they are not there, "the header". */

@@ -121,7 +121,7 @@ static bool all_numbers(const struct sw_csv_reader *r)
 	double v;
 
 	for (size_t i = 0; i < r->cells; i++)
-		if (!sw_csv_number(r->cell[i], &v))
+		if (!sw_cell_plain(&r->cell[i], &v))
 			return false;
 	return true;
 }
@@ -153,7 +153,7 @@ static sw_status bad_byte(const struct rows_csv *c, size_t column, struct sw_err
 		err, SW_INVALID,
 		"%s: line %zu, column %zu: %s is not a byte from 0 to 255, which the model's "
 		"images are made of",
-		c->r.file.show, c->r.line, column, sw_text_show(c->r.cell[column], cell));
+		c->r.file.show, c->r.line, column, sw_text_show(c->r.cell[column].text, cell));
 }
 
 /* Puts the cells of a row into the places of their features. */
@@ -168,7 +168,7 @@ static sw_status take_row(const struct rows_csv *c, void *x, size_t row, struct 
 
 		if (c->map[i] < 0)
 			continue; /* the column that was predicted: any text may stand there */
-		if (!sw_csv_number(r->cell[i], &v) || !isfinite((float)v))
+		if (!sw_cell_plain(&r->cell[i], &v) || !isfinite((float)v))
 			return sw_csv_bad_cell(r, i, err);
 		if (bytes && !(v >= 0 && v <= 255 && v == floor(v)))
 			return bad_byte(c, i, err);
@@ -207,7 +207,7 @@ sw_status sw_rows_csv_open(struct rows_csv **out, const char *path, const struct
 		return sw_err_set(err, SW_NOMEM, "no memory to read the rows");
 	c->want = *want;
 	c->features = sw_shape_count(&want->shape);
-	rc = sw_csv_open(&c->r, path, err);
+	rc = sw_csv_open(&c->r, path, false, err);
 	return rc == SW_OK ? begin_file(c, err) : rc;
 }
 

@@ -194,6 +194,7 @@ static void fill(struct sw_dataset *out, const struct sw_form *form, const cJSON
 	const cJSON *augment = sw_json_get(dataset, "augment");
 
 	sw_form_fill(form, dataset, out);
+	out->columns = sw_json_get(dataset, "columns");
 	out->crop = (unsigned)sw_json_number(augment, "crop", 0);
 	out->flip = cJSON_IsTrue(sw_json_get(augment, "flip")) != 0;
 	for (unsigned i = 0; i < SW_DATASET_FORMAT_N; i++)

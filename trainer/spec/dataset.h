@@ -42,6 +42,8 @@ struct sw_dataset {
 	const char *label;    /* CSV: a column of the header; NULL: label_column */
 	long label_column;    /* CSV: from 0; -1 the last */
 	bool header;          /* CSV */
+	bool latin1;          /* CSV: its text, else UTF-8 */
+	const cJSON *columns; /* CSV: lists "ignore", "category", "number", "date"; or NULL */
 	bool test;            /* CIFAR, IDX folder: validate on the test part instead of a split */
 	bool coarse;          /* CIFAR-100: the 20 groups are the labels */
 	size_t image[3];      /* channels, height, width: a row is an image; all 0: not said */

@@ -1,0 +1,211 @@
+/* tests/trainer/data/test_table.c — the kind of each column of a table, and what is said of it. */
+#include "base/buf.h"
+#include "tests/run.h"
+#include "tests/trainer/data/data_set.h"
+#include "trainer/table.h"
+
+/* The answer of `sweep-worker table`, parsed. */
+static cJSON *shown(const char *text, const char *options)
+{
+	char path[100];
+	struct sw_buf out;
+	cJSON *json;
+
+	put("d.csv", text, strlen(text));
+	snprintf(path, sizeof path, "%s/d.csv", folder);
+	sw_buf_init(&out, 1 << 20);
+	sw_table_show(path, options, &out);
+	json = cJSON_Parse(out.data);
+	ck_assert_ptr_nonnull(json);
+	sw_buf_fini(&out);
+	return json;
+}
+
+/* Twelve rows of the column x with the values given, one after the other and again; the target
+ * tells nothing of them. */
+static const char *column(const char *const *values, char separator, char out[2000])
+{
+	size_t n = 0, k = 0;
+	int at = sprintf(out, "x%cy\n", separator);
+
+	while (values[n])
+		n++;
+	for (int i = 0; i < 12; i++, k = (k + 1) % n)
+		at += sprintf(out + at, "%s%c%d\n", values[k], separator, i * 7 % 5);
+	return out;
+}
+
+#define MANY "abc ghij klm nopq rst uvw xyz dddd eee"
+static const struct {
+	const char *values[13];
+	char separator;
+	const char *columns, *kind, *becomes;
+	int holes;
+} kinds[] = {
+	{{"1", "2", "3.5"}, ',', NULL, "number", "1 number, scaled", 0},
+	{{"1", "2", "NA", "n/a", "?", "-"},
+	 ',',
+	 NULL,
+	 "number",
+	 "1 number, scaled, and 1 that says where it is empty",
+	 8},
+	{{"\"1,200\"", "900", "\"12,000.5\""}, ',', NULL, "number", "1 number, scaled", 0},
+	{{"1,5", "2", "3,25"}, ';', NULL, "number", "1 number, scaled", 0},
+	{{"1,5", "2.5"}, ';', NULL, "category", "2 columns, one for each value", 0},
+	{{"a", "b"}, ',', NULL, "category", "2 columns, one for each value", 0},
+	{{"True", "False"}, ',', NULL, "category", "2 columns, one for each value", 0},
+	{{"a", "b", ""},
+	 ',',
+	 NULL,
+	 "category",
+	 "2 columns, one for each value, and 1 that says where it is empty",
+	 4},
+	{{"1", "2", "x"}, ',', NULL, "category", "3 columns, one for each value", 0},
+	{{"2024-01-31", "2024-02-01 12:00"},
+	 ',',
+	 NULL,
+	 "date",
+	 "3 numbers: day, month, day of the week",
+	 0},
+	{{"01.02.2024", "31.02.2024"}, ',', NULL, "category", "2 columns, one for each value", 0},
+	{{"2024-01-31", "01.02.2024", "02/13/2024"},
+	 ',',
+	 NULL,
+	 "text",
+	 "left out: its dates have several forms: write all in one",
+	 0},
+	{{"7"}, ',', NULL, "constant", "left out: all rows have the same value", 0},
+	{{"z"}, ',', NULL, "constant", "left out: all rows have the same value", 0},
+	{{""}, ',', NULL, "constant", "left out: all cells are empty", 12},
+	{{"3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14"},
+	 ',',
+	 NULL,
+	 "id",
+	 "left out: it counts the rows",
+	 0},
+	{{"3", "5", "4", "6", "7", "12", "9", "11", "10", "8", "14", "13"},
+	 ',',
+	 NULL,
+	 "id",
+	 "left out: it numbers the rows",
+	 0},
+	{{"3", "5", "4", "6", "7", "12", "9", "11", "10", "8", "14", "15"},
+	 ',',
+	 NULL,
+	 "number",
+	 "1 number, scaled",
+	 0},
+	{{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"},
+	 ',',
+	 NULL,
+	 "id",
+	 "left out: each row has another value",
+	 0},
+	{{MANY "1", MANY "2", MANY "3", MANY "4", MANY "5", MANY "6", MANY "7", MANY "8", MANY "9",
+	  MANY "0", MANY "a", MANY "b"},
+	 ',',
+	 NULL,
+	 "text",
+	 "left out: free text",
+	 0},
+	{{"1", "2"}, ',', "{\"ignore\": [\"x\"]}", "ignored", "left out: as asked", 0},
+	{{"1", "2"},
+	 ',',
+	 "{\"category\": [\"x\"]}",
+	 "category",
+	 "2 columns, one for each value",
+	 0},
+};
+
+TEST_ROWS(table_column_has_its_kind, kinds)
+{
+	char text[2000], options[200];
+	snprintf(options, sizeof options, "{\"label\": \"y\"%s%s}",
+		 kinds[_i].columns ? ", \"columns\": " : "",
+		 kinds[_i].columns ? kinds[_i].columns : "");
+	cJSON *json = shown(column(kinds[_i].values, kinds[_i].separator, text), options);
+	const cJSON *x = cJSON_GetArrayItem(cJSON_GetObjectItem(json, "columns"), 0);
+
+	ck_assert_msg(x != NULL, "%s: %s", text, cJSON_PrintUnformatted(json));
+	ck_assert_str_eq(cJSON_GetObjectItem(x, "kind")->valuestring, kinds[_i].kind);
+	ck_assert_str_eq(cJSON_GetObjectItem(x, "becomes")->valuestring, kinds[_i].becomes);
+	ck_assert_int_eq(cJSON_GetObjectItem(x, "holes")->valueint, kinds[_i].holes);
+	cJSON_Delete(json);
+}
+
+static const struct {
+	const char *text, *options, *says;
+} no[] = {
+	{"x,y\n1,2\n2,3\n3,4\n", "{\"label\": \"y\", \"columns\": {\"number\": [\"z\"]}}",
+	 "has no column \"z\": did you mean \"x\"?"},
+	{"x,y\n1,2\n2,3\n3,4\n", "{\"label\": \"y\", \"columns\": {\"number\": [\"y\"]}}",
+	 "column \"y\" is the one to predict"},
+	{"x,y\n1,2\n2,3\nthree,4\n", "{\"label\": \"y\", \"columns\": {\"number\": [\"x\"]}}",
+	 "line 4, column \"x\": \"three\" is not a number, as 2 of its cells are: mend it, leave "
+	 "the cell empty, or name the column in \"columns\""},
+	{"x,y\n1,2\n", "{\"label\": \"y\", \"encoding\": \"utf-16\"}",
+	 "unknown encoding \"utf-16\""},
+	{"x,y\n1,2\n", NULL, "\"label\""},
+};
+
+TEST_ROWS(table_that_is_refused_has_one_line, no)
+{
+	cJSON *json = shown(no[_i].text, no[_i].options);
+	const char *says = cJSON_GetStringValue(cJSON_GetObjectItem(json, "error"));
+
+	ck_assert_msg(says && strstr(says, no[_i].says), "%s", says ? says : "no error");
+	cJSON_Delete(json);
+}
+
+/* Numbers for 2,000 rows, then a slip. */
+TEST(table_kind_that_changes_late_is_refused_with_its_line)
+{
+	char *text = malloc(1 << 17);
+	int at = sprintf(text, "x,y\n");
+
+	for (int i = 0; i < 2000; i++)
+		at += sprintf(text + at, "%d.5,%d\n", i * 17 % 1999, i % 2);
+	sprintf(text + at, "12o,1\n");
+	cJSON *json = shown(text, "{\"label\": \"y\"}");
+
+	ck_assert_ptr_nonnull(strstr(
+		cJSON_GetObjectItem(json, "error")->valuestring,
+		"line 2002, column \"x\": \"12o\" is not a number, as 2000 of its cells are"));
+	cJSON_Delete(json);
+	free(text);
+}
+
+static const struct {
+	bool text, twice; /* the column is a word of the target, or the target's own number */
+	const char *task;
+	bool warned;
+} leaks[] = {
+	{false, false, "classes", false},
+	{true, false, "classes", true},
+	{false, true, "regression", true},
+};
+
+TEST_ROWS(table_column_that_gives_the_target_is_warned_of, leaks)
+{
+	char text[4000];
+	int at = sprintf(text, "x,y\n");
+
+	for (int i = 0; i < 100; i++) {
+		const int x = i * 37 % 101;
+
+		at += sprintf(text + at, leaks[_i].text ? "c%d," : "%d.5,",
+			      leaks[_i].text ? i % 3 : x);
+		at += sprintf(text + at, leaks[_i].twice ? "%d.25\n" : "%d\n",
+			      leaks[_i].twice ? x : i % 3);
+	}
+	cJSON *json = shown(text, "{\"label\": \"y\"}");
+	const cJSON *x = cJSON_GetArrayItem(cJSON_GetObjectItem(json, "columns"), 0);
+
+	ck_assert_str_eq(cJSON_GetStringValue(
+				 cJSON_GetObjectItem(cJSON_GetObjectItem(json, "target"), "task")),
+			 leaks[_i].task);
+	ck_assert_int_eq(cJSON_HasObjectItem(x, "warning"), leaks[_i].warned);
+	cJSON_Delete(json);
+}
+
+RUN_TESTS(folder_make, folder_remove)

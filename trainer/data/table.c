@@ -1,0 +1,587 @@
+#include "trainer/data/table.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "proto/nearest.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define NAMES_SHOWN   ((size_t)8)        /* columns that an error lists */
+#define SETS_BYTES    ((size_t)64 << 20) /* for all columns' different values */
+#define SET_MOST      ((size_t)65536)
+#define SET_LEAST     ((size_t)128)
+#define NUMBERS_MOST  ((size_t)1024) /* of a column of numbers: what it is does not hang on it */
+#define ID_ROWS_LEAST ((size_t)10)
+#define WORDS         30 /* bytes of a text on average, from which on it is no category */
+
+const char *const sw_kind_names[SW_KIND_N] = {"number", "category", "date",    "constant",
+					      "id",     "text",     "ignored", "target"};
+
+/* Different values, by their hashes, each with that of the target that it was met with. */
+struct set {
+	uint64_t *key, *with; /* [cap], a power of two; key 0: free */
+	size_t n, cap;
+	bool full; /* there are more */
+};
+
+/* What was seen of a column. */
+struct look {
+	enum sw_kind asked; /* SW_KIND_N: nothing was */
+	size_t holes, numbers, texts, dates;
+	size_t only_point, only_comma, marked; /* numbers: one reading alone, or with marks both */
+	unsigned forms;                        /* of dates: bits that all texts so far have */
+	double min, max, last;
+	bool whole, counts;   /* numbers: whole, each one more than the one before */
+	uint64_t sum, square; /* of whole ones, modulo 2^64 */
+	struct set seen;
+	bool pure; /* each value was met with one target alone */
+	size_t bytes, text_line;
+	char text[44]; /* the first that is no number */
+	/* Of numbers that come with a target that is one, each less the first: sums. */
+	double n, v0, t0, v, t, vv, tt, vt;
+};
+
+struct looking {
+	struct sw_table *t;
+	struct sw_csv_reader r;
+	struct look *look; /* [columns] */
+	size_t most;       /* different values of a column that are counted */
+};
+
+static sw_status no_memory(const struct sw_csv_reader *r, struct sw_err *err)
+{
+	return sw_err_set(err, SW_NOMEM, "no memory for the columns of %s", r->file.show);
+}
+
+/* --- columns that are named --- */
+
+/* Refuses a name that no column has; the line says the nearest, or the first few. */
+static sw_status unknown(const struct sw_csv_reader *r, const char *name, const char *ptr,
+			 struct sw_err *err)
+{
+	char show[44], list[NAMES_SHOWN * 48 + 8] = "", one[44];
+	const char *near = sw_nearest(name, (const char *const *)r->name, r->columns);
+	size_t n = 0;
+
+	if (name[strspn(name, "-0123456789")] == '\0')
+		return sw_err_at(
+			err, SW_INVALID, ptr,
+			"%s has no column \"%s\": a column's number has no quotes (from 0)",
+			r->file.show, sw_text_show(name, show));
+	if (near)
+		return sw_err_at(err, SW_INVALID, ptr,
+				 "%s has no column \"%s\": did you mean \"%s\"?", r->file.show,
+				 sw_text_show(name, show), sw_text_show(near, one));
+	for (size_t i = 0; i < r->columns && i < NAMES_SHOWN; i++) {
+		const char *text = sw_text_show(r->name[i], one);
+
+		n += strlen(strcpy(list + n, i ? ", " : ""));
+		n += strlen(strcpy(list + n, text));
+	}
+	return sw_err_at(err, SW_INVALID, ptr, "%s has no column \"%s\": it has %s%s", r->file.show,
+			 sw_text_show(name, show), list, r->columns > NAMES_SHOWN ? ", ..." : "");
+}
+
+sw_status sw_table_find(const struct sw_csv_reader *r, const char *name, long index,
+			const char *key, size_t *out, struct sw_err *err)
+{
+	const long n = (long)r->columns;
+	char ptr[48], show[44];
+	bool twice;
+
+	(void)snprintf(ptr, sizeof ptr, "/%s", key);
+	if (!name) {
+		const long i = index < 0 ? index + n : index;
+
+		if (i < 0 || i >= n)
+			return sw_err_at(err, SW_INVALID, ptr,
+					 "%s has %ld columns: there is no column %ld (from 0)",
+					 r->file.show, n, index);
+		*out = (size_t)i;
+		return SW_OK;
+	}
+	if (!r->name)
+		return sw_err_at(err, SW_INVALID, ptr,
+				 "without a header a column is named by its number, from 0");
+	*out = sw_csv_column(r, name, &twice);
+	if (*out < r->columns && !twice)
+		return SW_OK;
+	/* the other one would be a feature, and the answer */
+	return twice ? sw_err_at(err, SW_INVALID, ptr, "%s has two columns \"%s\"", r->file.show,
+				 sw_text_show(name, show))
+		     : unknown(r, name, ptr, err);
+}
+
+/* Takes what "columns" says of them. */
+static sw_status asked_take(struct looking *l, const cJSON *columns, struct sw_err *err)
+{
+	static const struct {
+		const char *key;
+		enum sw_kind kind;
+	} lists[] = {{"ignore", SW_KIND_IGNORED},
+		     {"category", SW_KIND_CATEGORY},
+		     {"number", SW_KIND_NUMBER},
+		     {"date", SW_KIND_DATE}};
+	char key[48], show[48];
+
+	for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
+		const cJSON *one;
+		size_t n = 0, at;
+
+		cJSON_ArrayForEach (one, cJSON_GetObjectItemCaseSensitive(columns, lists[k].key)) {
+			(void)snprintf(key, sizeof key, "columns/%s/%zu", lists[k].key, n++);
+			sw_status rc = sw_table_find(
+				&l->r, cJSON_GetStringValue(one),
+				cJSON_IsNumber(one) ? (long)one->valuedouble : 0, key, &at, err);
+			if (rc != SW_OK)
+				return rc;
+			char ptr[64];
+
+			(void)snprintf(ptr, sizeof ptr, "/%s", key);
+			if (at == l->t->target || l->look[at].asked != SW_KIND_N)
+				return sw_err_at(err, SW_INVALID, ptr, "column %s is %s",
+						 sw_csv_column_show(&l->r, at, show),
+						 at == l->t->target ? "the one to predict"
+								    : "there twice");
+			l->look[at].asked = lists[k].kind;
+		}
+	}
+	return SW_OK;
+}
+
+/* --- different values --- */
+
+static bool set_grow(struct set *s)
+{
+	const size_t cap = s->cap ? 2 * s->cap : 64;
+	uint64_t *both = sw_calloc(2 * cap, sizeof *both);
+
+	if (!both)
+		return false;
+	for (size_t i = 0; i < s->cap; i++) {
+		size_t at = s->key[i] & (cap - 1);
+
+		if (s->key[i] == 0)
+			continue;
+		while (both[at])
+			at = (at + 1) & (cap - 1);
+		both[at] = s->key[i];
+		both[cap + at] = s->with[i];
+	}
+	free(s->key);
+	s->key = both;
+	s->with = both + cap;
+	s->cap = cap;
+	return true;
+}
+
+/* *same: it is new, or was met with this target before. false: no memory. */
+static bool set_add(struct set *s, uint64_t key, uint64_t with, size_t most, bool *same)
+{
+	size_t at;
+
+	key += key == 0;
+	if (s->n * 2 >= s->cap && !set_grow(s))
+		return false;
+	for (at = key & (s->cap - 1); s->key[at] && s->key[at] != key;)
+		at = (at + 1) & (s->cap - 1);
+	*same = s->key[at] == 0 || s->with[at] == with;
+	if (s->key[at])
+		return true;
+	if (s->n == most) {
+		s->full = true;
+		return true;
+	}
+	s->key[at] = key;
+	s->with[at] = with;
+	s->n++;
+	return true;
+}
+
+/* --- a cell --- */
+
+/* A number that is written with more than digits and a point: which readings does it allow? */
+static bool marked_number(struct look *k, const struct sw_csv_cell *cell, double *v)
+{
+	double comma;
+	const bool point = sw_cell_number(cell, SW_DECIMAL_POINT, v);
+	const bool other = sw_cell_number(cell, SW_DECIMAL_COMMA, &comma);
+
+	k->only_point += point && !other;
+	k->only_comma += other && !point;
+	k->marked += point && other;
+	if (!point)
+		*v = comma;
+	return point || other;
+}
+
+static void number_look(struct look *k, double v, const double *target)
+{
+	if (k->numbers == 0) {
+		k->min = k->max = v;
+		k->whole = k->counts = true;
+		k->v0 = v;
+	} else {
+		k->min = v < k->min ? v : k->min;
+		k->max = v > k->max ? v : k->max;
+		k->counts = k->counts && v == k->last + 1;
+	}
+	k->last = v;
+	k->numbers++;
+	k->whole = k->whole && v == floor(v) && fabs(v) < 9e15;
+	if (k->whole) {
+		const uint64_t i = (uint64_t)(int64_t)v;
+
+		k->sum += i;
+		k->square += i * i;
+	}
+	if (target) {
+		const double x = v - k->v0, y = *target - k->t0;
+
+		k->n++;
+		k->v += x;
+		k->t += y;
+		k->vv += x * x;
+		k->tt += y * y;
+		k->vt += x * y;
+	}
+}
+
+static void text_look(struct look *k, const struct sw_csv_cell *cell, size_t line)
+{
+	struct sw_date date;
+	unsigned forms = 0;
+
+	if (k->texts++ == 0) {
+		k->text_line = line;
+		sw_text_show(cell->text, k->text);
+		k->forms = (1u << SW_DATE_FORMS) - 1;
+	}
+	k->bytes += cell->len;
+	/* one that is no date ends the looking */
+	if (k->dates + 1 < k->texts)
+		return;
+	for (unsigned f = 0; f < SW_DATE_FORMS; f++)
+		forms |= sw_cell_date(cell, (enum sw_date_form)f, &date) ? 1u << f : 0;
+	k->dates += forms != 0;
+	k->forms &= forms;
+}
+
+/* The bits of a number, mixed: the last step of a hash (Stafford's variant 13). */
+static uint64_t number_hash(double v)
+{
+	uint64_t x;
+
+	memcpy(&x, &v, sizeof x);
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	return x ^ x >> 31;
+}
+
+/* with: the target's hash; target: its number, or NULL. false: no memory. */
+static bool cell_look(const struct looking *l, struct look *k, const struct sw_csv_cell *cell,
+		      uint64_t with, const double *target)
+{
+	bool number, same = true;
+	double v;
+
+	if (k->asked == SW_KIND_IGNORED)
+		return true;
+	number = sw_cell_plain(cell, &v);
+	if (number && !k->only_point && memchr(cell->text, '.', cell->len))
+		(void)marked_number(k, cell, &v);
+	if (!number) {
+		if (sw_cell_is_hole(cell)) {
+			k->holes++;
+			return true;
+		}
+		number = memchr(cell->text, ',', cell->len) && marked_number(k, cell, &v);
+	}
+	if (number)
+		number_look(k, v, target);
+	else
+		text_look(k, cell, l->r.line);
+	/* of numbers a few are enough, until the first text */
+	if (k->seen.full || (k->texts == 0 && k->seen.n >= NUMBERS_MOST)) {
+		k->pure = false;
+		return true;
+	}
+	const uint64_t key = number ? number_hash(v) : XXH3_64bits(cell->text, cell->len);
+
+	if (!set_add(&k->seen, key, with, l->most, &same))
+		return false;
+	k->pure = k->pure && same;
+	return true;
+}
+
+/* --- a row --- */
+
+/* A line that says the header once more: two files behind one another. */
+static bool is_header(const struct sw_csv_reader *r)
+{
+	if (!r->name || strcmp(r->cell[0].text, r->name[0]) != 0)
+		return false;
+	for (size_t i = 0; i < r->columns; i++) {
+		double v;
+
+		if (strcmp(r->cell[i].text, r->name[i]) != 0 || sw_cell_plain(&r->cell[i], &v))
+			return false;
+	}
+	return true;
+}
+
+static sw_status row_look(struct looking *l, struct sw_err *err)
+{
+	const struct sw_csv_reader *r = &l->r;
+	struct sw_table *t = l->t;
+	const struct sw_csv_cell *cell = &r->cell[t->target];
+	struct look *k = &l->look[t->target];
+	double number = 0;
+	char show[48];
+
+	if (is_header(r))
+		return sw_err_at(err, SW_INVALID, "/path",
+				 "%s: line %zu is the header once more: leave it out", r->file.show,
+				 r->line);
+	if (sw_cell_is_hole(cell))
+		return sw_err_at(err, SW_INVALID, "/path",
+				 "%s: line %zu, column %s: %s%s%s is no value to learn: leave out "
+				 "rows without one",
+				 r->file.show, r->line, sw_csv_column_show(r, t->target, show),
+				 cell->len ? "\"" : "", cell->len ? cell->text : "an empty cell",
+				 cell->len ? "\"" : "");
+	const bool is = sw_cell_number(cell, SW_DECIMAL_POINT, &number) ||
+			sw_cell_number(cell, SW_DECIMAL_COMMA, &number);
+	const uint64_t with = is ? number_hash(number) : XXH3_64bits(cell->text, cell->len);
+
+	if (t->rows == 0)
+		for (size_t i = 0; i < r->columns; i++)
+			l->look[i].t0 = number;
+	if (k->texts == 0 && !is)
+		k->n = 0; /* no target to correlate with */
+	for (size_t i = 0; i < r->columns; i++)
+		if (!cell_look(l, &l->look[i], &r->cell[i], with, is ? &number : NULL))
+			return no_memory(r, err);
+	t->rows++;
+	return SW_OK;
+}
+
+/* --- what it is --- */
+
+/* Whole numbers that are 0, 1, 2, ... from some one on, in any order: as many as that, and their
+ * sum and squares are those. */
+static bool is_shuffled_index(const struct look *k)
+{
+	const uint64_t n = k->numbers, least = (uint64_t)(int64_t)k->min;
+	uint64_t sum = 0, square = 0;
+
+	if (!k->whole || k->max - k->min != (double)(n - 1))
+		return false;
+	for (uint64_t i = 0; i < n; i++) {
+		sum += least + i;
+		square += (least + i) * (least + i);
+	}
+	return sum == k->sum && square == k->square;
+}
+
+/* Refuses numbers with texts between them, of which there are too few to be meant. */
+static sw_status slip(const struct looking *l, size_t column, struct sw_err *err)
+{
+	const struct look *k = &l->look[column];
+	char show[48];
+
+	return sw_err_at(
+		err, SW_INVALID, "/path",
+		"%s: line %zu, column %s: \"%s\" is not a number, as %zu of its cells are: "
+		"mend it, leave the cell empty, or name the column in \"columns\": "
+		"{\"category\": [...]} or {\"ignore\": [...]}",
+		l->r.file.show, k->text_line, sw_csv_column_show(&l->r, column, show), k->text,
+		k->numbers);
+}
+
+static void number_is(struct sw_table_column *c, const struct look *k, size_t rows)
+{
+	c->kind = SW_KIND_NUMBER;
+	if (k->numbers == 0) {
+		c->kind = SW_KIND_CONSTANT;
+		c->why = "all cells are empty";
+	} else if (k->min == k->max && k->holes == 0) {
+		c->kind = SW_KIND_CONSTANT;
+		c->why = "all rows have the same value";
+	} else if (k->holes == 0 && rows >= ID_ROWS_LEAST &&
+		   ((k->whole && k->counts) || is_shuffled_index(k))) {
+		c->kind = SW_KIND_ID;
+		c->why = k->counts ? "it counts the rows" : "it numbers the rows";
+	}
+}
+
+static void text_is(struct sw_table_column *c, const struct look *k, size_t rows)
+{
+	const size_t known = k->numbers + k->texts;
+
+	c->kind = SW_KIND_CATEGORY;
+	if (k->dates == k->texts && k->numbers == 0) {
+		c->kind = k->forms ? SW_KIND_DATE : SW_KIND_TEXT;
+		c->why = k->forms ? NULL : "its dates have several forms: write all in one";
+	} else if (k->seen.n == 1 && k->holes == 0) {
+		c->kind = SW_KIND_CONSTANT;
+		c->why = "all rows have the same value";
+	} else if (k->seen.n <= SW_TABLE_VALUES_MOST && (k->seen.n < known || known < 10)) {
+		return;
+	} else if (k->texts && k->bytes / k->texts > WORDS) {
+		c->kind = SW_KIND_TEXT;
+		c->why = "free text";
+	} else if (k->seen.n == known) {
+		c->kind = SW_KIND_ID;
+		c->why = "each row has another value";
+	} else if (k->seen.n > rows / 2) {
+		c->kind = SW_KIND_TEXT;
+		c->why = "most values are there once";
+	}
+}
+
+/* Does it tell the target alone? A value that is there once tells nothing. */
+static bool gives_target(const struct looking *l, const struct look *k)
+{
+	const struct look *t = &l->look[l->t->target];
+	const double vv = k->vv - k->v * k->v / k->n, tt = k->tt - k->t * k->t / k->n;
+	const double vt = k->vt - k->v * k->t / k->n;
+
+	if (k->pure && k->seen.n > 1 && k->seen.n * 5 <= l->t->rows && t->seen.n > 1 &&
+	    k->holes * 20 < l->t->rows)
+		return true;
+	return t->texts == 0 && t->seen.n > 2 && k->n > 10 && vv > 0 && tt > 0 &&
+	       vt * vt > 0.99999 * vv * tt;
+}
+
+static sw_status column_is(const struct looking *l, size_t i, struct sw_err *err)
+{
+	struct sw_table_column *c = &l->t->column[i];
+	const struct look *k = &l->look[i];
+	const bool mixed = k->only_point && k->only_comma;
+
+	c->holes = k->holes;
+	c->values = k->seen.n;
+	c->more = k->seen.full || (k->texts == 0 && k->seen.n >= NUMBERS_MOST);
+	for (unsigned f = 0; f < SW_DATE_FORMS; f++)
+		if (k->forms & 1u << f) {
+			c->form = (enum sw_date_form)f;
+			break;
+		}
+	/* Numbers that both readings allow are as the file's others are. */
+	c->decimal = k->only_comma                 ? SW_DECIMAL_COMMA
+		     : k->marked && !k->only_point ? l->t->decimal
+						   : SW_DECIMAL_POINT;
+	if (i == l->t->target || k->asked == SW_KIND_IGNORED) {
+		c->kind = i == l->t->target ? SW_KIND_TARGET : SW_KIND_IGNORED;
+		c->why = i == l->t->target ? NULL : "as asked";
+		return SW_OK;
+	}
+	if (k->asked == SW_KIND_N && k->texts == 0 && !mixed)
+		number_is(c, k, l->t->rows);
+	else if (k->asked == SW_KIND_N)
+		text_is(c, k, l->t->rows);
+	else
+		c->kind = k->asked;
+	const bool many = k->seen.n > SW_TABLE_VALUES_MOST;
+
+	if ((k->asked == SW_KIND_N && many && k->numbers >= 9 * k->texts && k->texts) ||
+	    (k->asked == SW_KIND_NUMBER && k->texts))
+		return slip(l, i, err);
+	c->gives_target = !c->why && gives_target(l, k);
+	return SW_OK;
+}
+
+static sw_status all_are(struct looking *l, struct sw_err *err)
+{
+	const struct look *target = &l->look[l->t->target];
+	sw_status rc = SW_OK;
+
+	for (size_t i = 0; i < l->t->columns; i++)
+		if (l->look[i].only_comma && !l->look[i].only_point)
+			l->t->decimal = SW_DECIMAL_COMMA;
+	for (size_t i = 0; rc == SW_OK && i < l->t->columns; i++)
+		rc = column_is(l, i, err);
+	l->t->numbers = target->texts == 0 && !(target->only_point && target->only_comma);
+	l->t->whole = l->t->numbers && target->whole;
+	return rc;
+}
+
+/* --- */
+
+static sw_status begin(struct looking *l, const char *label, const struct sw_dataset *set,
+		       struct sw_err *err)
+{
+	struct sw_table *t = l->t;
+	sw_status rc = set->header ? sw_csv_names(&l->r, err) : SW_OK;
+
+	if (rc == SW_OK && l->r.columns < 2)
+		rc = sw_err_at(err, SW_INVALID, "/path",
+			       "%s has one column: a label and at least one feature are needed",
+			       l->r.file.show);
+	if (rc == SW_OK)
+		rc = sw_table_find(&l->r, label, set->label_column, "label", &t->target, err);
+	if (rc != SW_OK)
+		return rc;
+	t->columns = l->r.columns;
+	t->separator = l->r.separator;
+	t->header = set->header;
+	t->latin1 = set->latin1;
+	t->column = sw_calloc(t->columns, sizeof *t->column);
+	l->look = sw_calloc(t->columns, sizeof *l->look);
+	if (!t->column || !l->look)
+		return no_memory(&l->r, err);
+	l->most = SETS_BYTES / (4 * sizeof(uint64_t)) / t->columns;
+	l->most = l->most > SET_MOST ? SET_MOST : l->most < SET_LEAST ? SET_LEAST : l->most;
+	for (size_t i = 0; i < t->columns; i++) {
+		l->look[i].asked = SW_KIND_N;
+		l->look[i].pure = true;
+	}
+	return asked_take(l, set->columns, err);
+}
+
+sw_status sw_table_look(struct sw_table *t, const char *path, const char *label,
+			const struct sw_dataset *set, struct sw_err *err)
+{
+	struct looking l = {.t = t};
+	sw_status rc;
+
+	memset(t, 0, sizeof *t);
+	rc = sw_csv_open(&l.r, path, set->latin1, err);
+	if (rc == SW_OK)
+		rc = begin(&l, label, set, err);
+	if (rc == SW_OK && set->header)
+		rc = sw_csv_next(&l.r, err);
+	while (rc == SW_OK && l.r.cells > 0) {
+		rc = row_look(&l, err);
+		if (rc == SW_OK)
+			rc = sw_csv_next(&l.r, err);
+	}
+	if (rc == SW_OK && t->rows > INT32_MAX)
+		rc = sw_err_at(err, SW_TOO_BIG, "/path", "%s has over 2^31 - 1 rows",
+			       l.r.file.show);
+	if (rc == SW_OK && t->rows < 2)
+		rc = sw_err_at(err, SW_INVALID, "/path", "%s has %zu %s of data: too few",
+			       l.r.file.show, t->rows, t->rows == 1 ? "row" : "rows");
+	if (rc == SW_OK)
+		rc = all_are(&l, err);
+	t->name = l.r.name;
+	t->name_text = l.r.name_text;
+	l.r.name = NULL;
+	l.r.name_text = NULL;
+	for (size_t i = 0; l.look && i < t->columns; i++)
+		free(l.look[i].seen.key);
+	free(l.look);
+	sw_csv_close(&l.r);
+	return rc;
+}
+
+void sw_table_fini(struct sw_table *t)
+{
+	free(t->name);
+	free(t->name_text);
+	free(t->column);
+	memset(t, 0, sizeof *t);
+}

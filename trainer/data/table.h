@@ -1,0 +1,74 @@
+/*
+ * trainer/data/table.h — what a CSV file turns out to be: the kind of each column, by looking at
+ * all of its cells, and what becomes of it.
+ *
+ * Kinds     number    all cells but holes are numbers, with a point or with a comma
+ *           date      all are dates of one form
+ *           constant  one value, or none
+ *           id        counts the rows, numbers them in another order, or names each of them
+ *           category  other texts, few beside the rows
+ *           text      other texts
+ *           ignored   the data set says so ("columns"), which can also say number, category, date
+ * Holes     sw_cell_is_hole(). The target has none.
+ * Refused   Numbers with a few texts between them, likely a slip; a header that comes twice.
+ * Memory    Some numbers a column, and up to 64 MiB to count different values.
+ * Cost      One pass over the file.
+ * Errors    Those of trainer/data/csv.h; err->ptr is "/path", "/label" or "/columns/...", relative
+ *           to the data set's object.
+ */
+#ifndef SW_TRAINER_DATA_TABLE_H
+#define SW_TRAINER_DATA_TABLE_H
+
+#include "trainer/data/csv.h"
+#include "trainer/spec/dataset.h"
+
+enum sw_kind {
+	SW_KIND_NUMBER,
+	SW_KIND_CATEGORY,
+	SW_KIND_DATE,
+	SW_KIND_CONSTANT,
+	SW_KIND_ID,
+	SW_KIND_TEXT,
+	SW_KIND_IGNORED,
+	SW_KIND_TARGET,
+	SW_KIND_N
+};
+extern const char *const sw_kind_names[SW_KIND_N];
+
+#define SW_TABLE_VALUES_MOST 40 /* of a category, that have a column of their own */
+
+struct sw_table_column {
+	enum sw_kind kind;
+	enum sw_decimal decimal; /* of numbers, a target's too */
+	enum sw_date_form form;
+	size_t holes;
+	size_t values;     /* that differ */
+	bool more;         /* there are more than these */
+	const char *why;   /* it is left out; or NULL */
+	bool gives_target; /* it tells the target alone, as far as looking can say */
+};
+
+struct sw_table {
+	size_t rows, columns, target;
+	char separator;
+	bool header, latin1;
+	enum sw_decimal decimal;
+	bool numbers; /* the target's cells are */
+	bool whole;   /* whole ones */
+	char **name;  /* [columns], or NULL; into name_text */
+	char *name_text;
+	struct sw_table_column *column; /* [columns] */
+};
+
+/* path: the file of a data set of format csv, or of one that has a name. Fini also after a
+ * failure. */
+SW_NODISCARD sw_status sw_table_look(struct sw_table *t, const char *path, const char *label,
+				     const struct sw_dataset *set, struct sw_err *err);
+void sw_table_fini(struct sw_table *t);
+
+/* The column that a data set names, by its place: name NULL: index, from the end if it is negative.
+ * key: "label", for the line. Of a reader that has its names. */
+SW_NODISCARD sw_status sw_table_find(const struct sw_csv_reader *r, const char *name, long index,
+				     const char *key, size_t *out, struct sw_err *err);
+
+#endif

@@ -1,0 +1,164 @@
+#include "trainer/table.h"
+#include "base/memory.h"
+#include "proto/json.h"
+#include "trainer/data/table.h"
+#include "trainer/data/texts.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CLASSES_LIKELY 20 /* whole numbers that differ: more of them are a quantity */
+
+/* The data set of a file with options. */
+static sw_status set_read(cJSON **json, struct sw_dataset *set, const char *path,
+			  const char *options, struct sw_err *err)
+{
+	sw_status rc = options ? sw_json_parse(json, options, strlen(options), err) : SW_OK;
+
+	if (!options)
+		*json = cJSON_CreateObject();
+	if (rc != SW_OK)
+		return rc;
+	if (cJSON_IsObject(*json)) {
+		if (!sw_json_get(*json, "format"))
+			(void)cJSON_AddStringToObject(*json, "format", "csv");
+		cJSON_DeleteItemFromObjectCaseSensitive(*json, "path");
+		(void)cJSON_AddStringToObject(*json, "path", path);
+	}
+	return sw_dataset_read(set, *json, err);
+}
+
+/* The different texts of the target. */
+static sw_status texts_read(struct sw_texts *w, const struct sw_table *t, const char *path,
+			    struct sw_err *err)
+{
+	struct sw_csv_reader r;
+	sw_status rc = sw_csv_open(&r, path, t->latin1, err);
+	size_t id;
+
+	if (rc == SW_OK && t->header)
+		rc = sw_csv_next(&r, err);
+	while (rc == SW_OK && r.cells > 0) {
+		rc = sw_texts_add(w, &r.cell[t->target], &id);
+		if (rc == SW_OK)
+			rc = sw_csv_next(&r, err);
+	}
+	sw_csv_close(&r);
+	return rc;
+}
+
+static sw_status write_classes(struct sw_jw *w, const struct sw_table *t, const char *path,
+			       struct sw_err *err)
+{
+	struct sw_texts texts = {.most = SW_DATASET_MAX_CLASSES};
+	sw_status rc = texts_read(&texts, t, path, err);
+	int32_t *rank = sw_malloc((texts.n + 1) * sizeof *rank);
+	size_t *first = sw_malloc((texts.n + 1) * sizeof *first), n = 0;
+
+	if (rc == SW_OK && rank && first)
+		n = sw_texts_sort(&texts, t->column[t->target].decimal, rank, first);
+	sw_jw_karr(w, "classes");
+	for (size_t i = 0; i < n; i++)
+		sw_jw_str(w, sw_texts_text(&texts, first[i]));
+	sw_jw_arr_end(w);
+	free(rank);
+	free(first);
+	sw_texts_fini(&texts);
+	return rc == SW_OK && n == 0 ? SW_NOMEM : rc;
+}
+
+/* What becomes of a column, in words. */
+static void becomes(const struct sw_table_column *c, char out[160])
+{
+	const size_t most = SW_TABLE_VALUES_MOST;
+	const char *holes = c->holes ? ", and 1 that says where it is empty" : "";
+
+	if (c->why)
+		(void)snprintf(out, 160, "left out: %s", c->why);
+	else if (c->kind == SW_KIND_NUMBER)
+		(void)snprintf(out, 160, "1 number, scaled%s", holes);
+	else if (c->kind == SW_KIND_DATE)
+		(void)snprintf(out, 160, "3 numbers: day, month, day of the week%s", holes);
+	else if (c->kind == SW_KIND_CATEGORY && !c->more && c->values <= most)
+		(void)snprintf(out, 160, "%zu columns, one for each value%s", c->values, holes);
+	else if (c->kind == SW_KIND_CATEGORY)
+		(void)snprintf(out, 160, "%zu columns, one for each of the most frequent values%s",
+			       most, holes);
+	else
+		(void)snprintf(out, 160, "what is predicted");
+}
+
+static void write_column(struct sw_jw *w, const struct sw_table *t, size_t i)
+{
+	const struct sw_table_column *c = &t->column[i];
+	char text[160], number[24];
+
+	(void)snprintf(number, sizeof number, "%zu", i);
+	becomes(c, text);
+	sw_jw_obj(w);
+	sw_jw_kstr(w, "name", t->name ? t->name[i] : number);
+	sw_jw_kstr(w, "kind", sw_kind_names[c->kind]);
+	sw_jw_kint(w, "holes", (int64_t)c->holes);
+	sw_jw_kint(w, "values", (int64_t)c->values);
+	sw_jw_kstr(w, "becomes", text);
+	if (c->gives_target)
+		sw_jw_kstr(w, "warning",
+			   "it gives the target away alone: is it known before the target is? If "
+			   "not, ignore it");
+	sw_jw_obj_end(w);
+}
+
+static sw_status write_table(struct sw_jw *w, const struct sw_table *t, const char *path,
+			     struct sw_err *err)
+{
+	const struct sw_table_column *target = &t->column[t->target];
+	const bool classes = !t->numbers ||
+			     (!target->more && (target->values <= 2 ||
+						(t->whole && target->values <= CLASSES_LIKELY)));
+	char number[24];
+	sw_status rc = SW_OK;
+
+	(void)snprintf(number, sizeof number, "%zu", t->target);
+	sw_jw_kint(w, "rows", (int64_t)t->rows);
+	sw_jw_kstr(w, "separator", (const char[]){t->separator, '\0'});
+	sw_jw_kstr(w, "decimal", t->decimal == SW_DECIMAL_COMMA ? "," : ".");
+	sw_jw_kbool(w, "header", t->header);
+	sw_jw_key(w, "target");
+	sw_jw_obj(w);
+	sw_jw_kstr(w, "column", t->name ? t->name[t->target] : number);
+	sw_jw_kstr(w, "task", classes ? "classes" : "regression");
+	if (classes)
+		rc = write_classes(w, t, path, err);
+	sw_jw_obj_end(w);
+	sw_jw_karr(w, "columns");
+	for (size_t i = 0; i < t->columns; i++)
+		write_column(w, t, i);
+	sw_jw_arr_end(w);
+	return rc;
+}
+
+bool sw_table_show(const char *path, const char *options, struct sw_buf *out)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_table t = {0};
+	struct sw_dataset set;
+	cJSON *json = NULL;
+	struct sw_jw w;
+	sw_status rc = set_read(&json, &set, path, options, &err);
+
+	if (rc == SW_OK)
+		rc = sw_table_look(&t, path, set.label, &set, &err);
+	sw_jw_init_obj(&w, out);
+	if (rc == SW_OK)
+		rc = write_table(&w, &t, path, &err);
+	sw_jw_obj_end(&w);
+	if (rc != SW_OK) {
+		sw_buf_clear(out);
+		sw_jw_init_obj(&w, out);
+		sw_jw_kstr(&w, "error", *err.msg ? err.msg : sw_status_str(rc));
+		sw_jw_obj_end(&w);
+	}
+	sw_table_fini(&t);
+	cJSON_Delete(json);
+	return rc == SW_OK;
+}

@@ -1,0 +1,19 @@
+/*
+ * trainer/table.h — `sweep-worker table FILE [OPTIONS]`: what a CSV file is, for people and for who
+ * writes a spec for it.
+ *
+ * OPTIONS  The JSON object of trainer.dataset, without its path.
+ * Answer   {"rows", "separator", "decimal", "header", "target": {"column", "task": "regression" or
+ *          "classes", "classes": [...]}, "columns": [{"name", "kind", "holes", "values", "becomes",
+ *          "warning"?}, ...]}, or {"error": "one line"}.
+ */
+#ifndef SW_TRAINER_TABLE_H
+#define SW_TRAINER_TABLE_H
+
+#include "base/buf.h"
+#include <stdbool.h>
+
+/* options NULL: none. false: the answer is an error. */
+bool sw_table_show(const char *path, const char *options, struct sw_buf *out);
+
+#endif
