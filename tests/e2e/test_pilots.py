@@ -223,7 +223,7 @@ def test_port_lets_nobody_in_but_the_pilots_worker(bed, tmp_path):
     folder = os.path.join(daemon.state, "pilots")
     told = lambda name: open(os.path.join(folder, name), encoding="ascii").read()  # noqa: E731
     log = lambda: open(daemon.log, encoding="utf-8").read()  # noqa: E731
-    sweep = client.submit(slow(epochs=400, run_cap=2))
+    sweep = client.submit(slow(epochs=40000, run_cap=2))
     one, two = (name_of(s) for s in wait_until(lambda: busy(client, 2), "two pilots"))
     keys = [line for name in (one, two) for line in told(name).split("\n") if line.startswith("key ")]
     assert [os.stat(os.path.join(folder, name)).st_mode & 0o777 for name in (one, two)] == [0o600] * 2

@@ -83,7 +83,7 @@ def test_idle_pilots_give_way_to_jobs_of_other_options(bed):
     wait_until(lambda: [s["state"] for s in client.slots()] == ["DOWN", "DOWN", "STARTING"], "pilots that went for one in the queue")
     bed.take("hold")
     assert client.wait_sweep(other)["state"] == "COMPLETED"
-    many = client.submit(slow(run_cap=3, epochs=400, **fake(comment="y")))
+    many = client.submit(slow(run_cap=3, epochs=40000, **fake(comment="y")))
     wait_until(lambda: len([s for s in client.slots() if s["sweep"] == many]) == 3, "all slots, one of which was another's")
     late = client.submit(trained(run_cap=1))
     wait_until(lambda: client.sweep(late)["cause"] == "waits for a slot: the pilots have other options, and serve "
@@ -112,7 +112,7 @@ def test_options_that_the_cluster_refuses_stop_no_other_sweep(bed):
     wait_until(lambda: "asks again in" in (client.sweep(bad)["cause"] or ""), "a pause")
     assert "3 in a row did not start: submit failed: no such partition" in client.sweep(bad)["cause"]
     wait_until(lambda: all(s["state"] == "DOWN" for s in client.slots()), "the end of what was refused")
-    good = client.submit(slow(epochs=400, run_cap=4))
+    good = client.submit(slow(epochs=40000, run_cap=4))
     wait_until(lambda: client.sweep(good)["counts"]["RUNNING"] == 4, "all pilots")
     assert len({name.rpartition(".")[0] for name in bed.jobs()}) == 1, "none were kept for what is not asked for"
     assert client.sweep(good)["cause"] is None and "no such partition" in client.sweep(bad)["cause"]

@@ -527,18 +527,18 @@ def objective(trial):
         print("begun", flush=True)
         sys.stdin.readline()
     return x
-optuna.create_study(study_name="grows").optimize(objective, n_trials=3)
+optuna.create_study(study_name="loses one").optimize(objective, n_trials=3)
 """
     process = script(user.socket, code, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdout.readline() == b"begun\n"
     process.send_signal(signal.SIGSTOP)
     try:
-        narrower = next(row["sweep"] for row in user.sweeps() if row["name"] == "grows")
-        study = ran(sweepd.optuna.load_study(study_name="grows"), two, 2)
+        narrower = next(row["sweep"] for row in user.sweeps() if row["name"] == "loses one")
+        study = ran(sweepd.optuna.load_study(study_name="loses one"), two, 2)
         user.edit(narrower, lease_s=0.001)
         wait_until(lambda: user.trials(narrower, state="PENDING"), "a trial whose process is silent")
         ran(study, two, 1)
-        assert [row["sweep"] for row in user.sweeps() if row["name"] == "grows"] == [study.sweep] != [narrower]
+        assert [row["sweep"] for row in user.sweeps() if row["name"] == "loses one"] == [study.sweep] != [narrower]
     finally:
         process.send_signal(signal.SIGCONT)
     process.communicate(b"\n", 300)
