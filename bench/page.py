@@ -4,8 +4,9 @@
     bench/page.py [--python PYTHON] [--trials 100000] [--minutes 6] [--rounds 5] [--csv FILE]
 
 A client fills a sweep, ten reports a trial, and goes on with it while headless Chromium shows all of its plots: when the
-first text is painted, the first plot and all ten are there; the p99 of a client's calls, 100 a second, without the page
-and with it, --rounds times in turns; and the tab's memory while it takes an hour's updates, 360,000 reports and as many
+first text is painted, the first plot and all ten are there; the p99 of a client's calls, 100 a second, without the page,
+with it, and beside a process that knows nothing of sweepd and computes as much as the browser and the page's server did (a
+kernel that lets a computing process run to its next tick gives a client's answer no earlier turn), --rounds times in turns; and the tab's memory while it takes an hour's updates, 360,000 reports and as many
 events, which come faster than that: in --minutes, each event taken as many times as the hour is longer.
 
 Where optuna-dashboard is installed beside PYTHON, both then show the same --trials / 10 trials, each from its own store.
@@ -31,6 +32,7 @@ from harness import BIN, Client, Daemon, environment, wait_until
 
 FILLED = {key: value for key, value in SPEC.items() if key != "early_terminate"}
 RATE = 100  # reports a second
+ROUND_S, BURST_S = 20, 0.01
 # When each of the charts came; and each event is taken more often than it came.
 WATCH = """
 window.charts = [], window.taken = 0;
@@ -118,6 +120,21 @@ def working(path, sweep, at_once):
     process.join()
 
 
+def computed(pids):
+    """Seconds of processor time so far."""
+    of = [read(pid, "stat").rpartition(")")[2].split() for pid in pids]
+    return sum(int(f[11]) + int(f[12]) for f in of if f) / os.sysconf("SC_CLK_TCK")
+
+
+def compute(share):
+    """Bursts as long as a drawing's, with that share of a core."""
+    while True:
+        end = time.monotonic() + BURST_S
+        while time.monotonic() < end:
+            pass
+        time.sleep(BURST_S * (1 / share - 1))
+
+
 class Tab:
     """Chromium with one tab, so high that all plots are seen. css: what a chart is."""
 
@@ -184,20 +201,36 @@ def served(command, log):
         process.wait(60)
 
 
-def large(tab, daemon, url, args, times, told):
+def noticed(tab, daemon, web, page, rounds, told):
+    """The p99 of a client's calls without the page, with it, and beside what computes as much."""
+    p99, share = {"without the page": [], "with the page": [], "beside as much computing": []}, 0
+    for _ in range(rounds):
+        for what, all_ms in p99.items():
+            tab.driver.get(page if what == "with the page" else "about:blank")
+            pids = [web.pid, *descendants(tab.driver.service.process.pid)]
+            beside, before = None, computed(pids)
+            if what == "beside as much computing":
+                beside = multiprocessing.Process(target=compute, args=(share,), daemon=True)
+                beside.start()
+            with working(daemon.socket, 1, 1) as ms:
+                time.sleep(ROUND_S)
+            if what == "with the page":
+                share = min((computed(pids) - before) / ROUND_S, 1)
+            if beside:
+                beside.terminate()
+                beside.join()
+            all_ms.append(quantile(ms, .99))
+    for what, all_ms in p99.items():
+        told(f"p99 of a client's calls {what}, ms", statistics.median(all_ms), *all_ms)
+    told("cores that the browser and the page's server computed on", share)
+
+
+def large(tab, daemon, web, url, args, times, told):
     """The large sweep: how soon it is there, who notices, and what the tab holds."""
     told("an empty tab: memory (heap, own, all), MiB", *tab.memory())
     base = tab.enter(url)
     told("first paint, first plot, all ten s; KiB", *tab.open(base + "/sweep/1", 10))
-    p99 = {"about:blank": [], base + "/sweep/1": []}
-    for _ in range(args.rounds):
-        for address, all_ms in p99.items():
-            tab.driver.get(address)
-            with working(daemon.socket, 1, 1) as ms:
-                time.sleep(20)
-            all_ms.append(quantile(ms, .99))
-    for what, all_ms in zip(("without", "with"), p99.values()):
-        told(f"p99 of a client's calls {what} the page, ms", statistics.median(all_ms), *all_ms)
+    noticed(tab, daemon, web, base + "/sweep/1", args.rounds, told)
     tab.open(base + "/sweep/1", 10)
     with working(daemon.socket, 1, times) as ms:
         for sixth in range(1, 7):
@@ -232,7 +265,7 @@ def main():
                 same = run_trials(daemon.socket, client.submit(FILLED), n, 100)
         times = max(1, 60 // args.minutes)
         with served([os.path.join(BIN, "sweep"), "--socket", daemon.socket, "web", "--no-open"], folder + "/web") as (url, web):
-            large(Tab(folder, times=times), daemon, url, args, times, told)
+            large(Tab(folder, times=times), daemon, web, url, args, times, told)
             tab = Tab(folder)
             beside("sweep web", tab, tab.enter(url) + "/sweep/2", 10, [daemon.process.pid, web.pid], told)
         daemon.stop()
