@@ -23,8 +23,7 @@ export const kinds = [
 export const ofParameters = ["parallel", "slice", "contour"];
 
 // Each drawing anew is followed by REST times what it took. Without a rest the p99 of a client's
-// calls beside the ten plots of 100,000 trials was three times that beside none (bench/page.py);
-// with this one it is the same.
+// calls beside the ten plots of 100,000 trials was three times as long (bench/page.py).
 const REST = 4;
 let turns = Promise.resolve();
 function inTurn(draw) {
