@@ -35,7 +35,7 @@ static sw_status check_data(const struct sw_spec *s, const struct sw_trainer *t,
 	const struct sw_data_want want = {.classes = t->classes,
 					  .val_fraction = t->val_fraction,
 					  .split_seed = t->split_seed,
-					  .standardize = t->standardize};
+					  .scale = t->scale};
 	struct sw_data_source source;
 	sw_status rc = sw_data_source_read(&source, sw_json_get(s->trainer, "dataset"), err);
 

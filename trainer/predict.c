@@ -121,7 +121,8 @@ static void line(struct predict *d, const float *z, size_t place)
 		(void)sw_buf_addf(b, "%zu,", place + 1);
 	if (!p->classes) {
 		/* 9 digits bring a float back, 17 a double, which the sum with a shift is. */
-		(void)sw_buf_addf(b, "%.*g\n", p->shift != 0 ? 17 : 9, (double)z[0] + p->shift);
+		(void)sw_buf_addf(b, "%.*g\n", p->shift != 0 || p->unit != 1 ? 17 : 9,
+				  (double)z[0] * p->unit + p->shift);
 		return; /* a value has no probabilities */
 	}
 	const size_t best = shares(p, z, d->share);

@@ -184,6 +184,7 @@ void sw_predictor_close(struct sw_predictor *p)
 	if (p->q)
 		p->ops->queue_destroy(p->q);
 	sw_safetensors_close(&p->file);
+	sw_encoder_fini(&p->table);
 	cJSON_Delete(p->list);
 	cJSON_Delete(p->columns);
 	cJSON_Delete(p->names);

@@ -15,7 +15,8 @@ struct sw_predictor {
 	struct sw_rows_want want;
 	bool classes;
 	size_t outputs, labels;
-	double shift;                  /* a value that is predicted is the net's and this */
+	double shift, unit;      /* a value that is predicted is the net's by unit, and shift */
+	struct sw_encoder table; /* n 0: the model takes numbers as they are in the file */
 	cJSON *list, *columns, *names; /* layers, features' names, classes' names; the last two may
 					  be NULL */
 	cJSON *label;                  /* the dataset object, which want.label is in */

@@ -118,6 +118,8 @@ static sw_status output_read(struct sw_predictor *p, struct sw_err *err)
 	       (p->labels == 1 ||
 		(p->want.shape.kind == SW_SHAPE_TOKENS && p->labels == p->want.shape.t));
 	p->shift = sw_json_number(output, "shift", 0);
+	p->unit = sw_json_number(output, "scale", 1);
+	fine = fine && isfinite(p->shift) && isfinite(p->unit);
 	cJSON_Delete(output);
 	return fine ? SW_OK : senseless(p, "output", err);
 }
@@ -185,12 +187,34 @@ static sw_status numbers_read(const struct sw_predictor *p, const char *key, siz
 	return rc != SW_OK || fine ? rc : senseless(p, key, err);
 }
 
+/* Reads what the columns of a table are, where it was one. */
+static sw_status table_read(struct sw_predictor *p, struct sw_err *err)
+{
+	cJSON *json;
+	sw_status rc = part(p, "table", &json, err);
+
+	if (rc != SW_OK || !json)
+		return rc;
+	rc = sw_encoder_read(&p->table, json);
+	cJSON_Delete(json);
+	if (rc == SW_OK && (p->want.shape.kind != SW_SHAPE_FLAT ||
+			    p->table.features != sw_shape_count(&p->want.shape)))
+		rc = SW_INVALID;
+	p->want.table = &p->table;
+	return rc == SW_INVALID ? senseless(p, "table", err)
+	       : rc != SW_OK    ? sw_err_set(err, rc, "no memory to read %s", p->file.show)
+				: SW_OK;
+}
+
 /* Reads names and scales, each as long as the shapes say. */
 static sw_status lists_read(struct sw_predictor *p, struct sw_err *err)
 {
 	const struct sw_shape *s = &p->want.shape;
 	const size_t count = sw_shape_count(s), scales = s->kind == SW_SHAPE_IMAGE ? s->c : count;
-	sw_status rc = names_read(p, "columns", count, &p->columns, err);
+	sw_status rc = table_read(p, err);
+
+	if (rc == SW_OK)
+		rc = names_read(p, "columns", count, &p->columns, err);
 
 	if (rc == SW_OK && p->classes)
 		rc = names_read(p, "classes", p->outputs, &p->names, err);

@@ -48,7 +48,7 @@ static sw_status texts_read(struct sw_texts *w, const struct sw_table *t, const 
 }
 
 static sw_status write_classes(struct sw_jw *w, const struct sw_table *t, const char *path,
-			       struct sw_err *err)
+			       bool *lone, struct sw_err *err)
 {
 	struct sw_texts texts = {.most = SW_DATASET_MAX_CLASSES};
 	sw_status rc = texts_read(&texts, t, path, err);
@@ -60,6 +60,8 @@ static sw_status write_classes(struct sw_jw *w, const struct sw_table *t, const 
 	sw_jw_karr(w, "classes");
 	for (size_t i = 0; i < n; i++)
 		sw_jw_str(w, sw_texts_text(&texts, first[i]));
+	for (size_t i = 0; i < texts.n; i++)
+		*lone = *lone || texts.one[i].count == 1;
 	sw_jw_arr_end(w);
 	free(rank);
 	free(first);
@@ -88,7 +90,7 @@ static void becomes(const struct sw_table_column *c, char out[160])
 		(void)snprintf(out, 160, "what is predicted");
 }
 
-static void write_column(struct sw_jw *w, const struct sw_table *t, size_t i)
+static void write_column(struct sw_jw *w, const struct sw_table *t, size_t i, bool lone)
 {
 	const struct sw_table_column *c = &t->column[i];
 	char text[160], number[24];
@@ -101,7 +103,20 @@ static void write_column(struct sw_jw *w, const struct sw_table *t, size_t i)
 	sw_jw_kint(w, "holes", (int64_t)c->holes);
 	sw_jw_kint(w, "values", (int64_t)c->values);
 	sw_jw_kstr(w, "becomes", text);
-	if (c->gives_target)
+	char line[200];
+
+	(void)snprintf(
+		line, sizeof line,
+		"line %zu: \"%s\" is not a number, as most of its cells are: mend it, or leave "
+		"the cell empty",
+		c->slip_line, c->slip);
+	if (c->slip_line)
+		sw_jw_kstr(w, "warning", line);
+	else if (i == t->target && lone)
+		sw_jw_kstr(w, "warning",
+			   "one of its classes has one row: no model can learn it and be measured "
+			   "by it");
+	else if (c->gives_target)
 		sw_jw_kstr(w, "warning",
 			   "it gives the target away alone: is it known before the target is? If "
 			   "not, ignore it");
@@ -115,6 +130,7 @@ static sw_status write_table(struct sw_jw *w, const struct sw_table *t, const ch
 	const bool classes = !t->numbers ||
 			     (!target->more && (target->values <= 2 ||
 						(t->whole && target->values <= CLASSES_LIKELY)));
+	bool lone = false;
 	char number[24];
 	sw_status rc = SW_OK;
 
@@ -128,11 +144,11 @@ static sw_status write_table(struct sw_jw *w, const struct sw_table *t, const ch
 	sw_jw_kstr(w, "column", t->name ? t->name[t->target] : number);
 	sw_jw_kstr(w, "task", classes ? "classes" : "regression");
 	if (classes)
-		rc = write_classes(w, t, path, err);
+		rc = write_classes(w, t, path, &lone, err);
 	sw_jw_obj_end(w);
 	sw_jw_karr(w, "columns");
 	for (size_t i = 0; i < t->columns; i++)
-		write_column(w, t, i);
+		write_column(w, t, i, lone);
 	sw_jw_arr_end(w);
 	return rc;
 }

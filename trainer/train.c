@@ -43,6 +43,12 @@ static bool ask_hooks(const struct loop *l, size_t done)
 	return !h->go_on || h->go_on(h->ctx);
 }
 
+/* A loss in the unit of the targets as the file has them, squared, over the net's. */
+static double squared_unit(const struct sw_data *d)
+{
+	return d->target_unit != 0 ? d->target_unit * d->target_unit : 1;
+}
+
 /* Trains on all batches of an epoch, in its own order of rows. */
 static sw_status train_epoch(struct loop *l, uint64_t epoch, struct sw_epoch *e)
 {
@@ -72,7 +78,7 @@ static sw_status train_epoch(struct loop *l, uint64_t epoch, struct sw_epoch *e)
 	const int64_t us = sw_clock_mono_us() - began;
 
 	/* 0 / 0 where no row had a label that counts: NaN, which ends the trial as diverged. */
-	e->train_loss = m.loss_sum / m.rows;
+	e->train_loss = m.loss_sum / m.rows * squared_unit(l->data);
 	e->samples_per_s = (double)rows * 1e6 / (double)(us > 0 ? us : 1);
 	return sw_net_bubble(&l->net, us, &e->bubble);
 }
@@ -127,14 +133,14 @@ static sw_status eval_epoch(struct loop *l, struct sw_epoch *e)
 		rc = sw_net_metrics(&l->net, &m);
 	if (rc != SW_OK)
 		return rc;
-	e->val_loss = m.loss_sum / m.rows;
+	e->val_loss = m.loss_sum / m.rows * squared_unit(l->data);
 	e->val_accuracy = m.correct / m.rows;
 	e->val_top5 = m.top5 / m.rows;
 	if (!e->classes) {
 		/* a constant target leaves nothing to explain */
 		const double spread = m.t_square_sum - m.t_sum * m.t_sum / m.values;
 
-		e->val_mae = m.abs_sum / m.values;
+		e->val_mae = m.abs_sum / m.values * sqrt(squared_unit(l->data));
 		e->val_r2 = spread > 0 ? 1 - m.square_sum / spread : 0;
 	}
 	return sw_net_macro_f1(&l->net, &e->val_macro_f1);

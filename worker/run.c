@@ -250,7 +250,7 @@ static size_t list_metrics(const struct sw_epoch *e, struct metric m[METRICS_MOS
 		if (!isnan(e->val_macro_f1))
 			m[n++] = (struct metric){"val_macro_f1", e->val_macro_f1};
 	} else {
-		m[n++] = (struct metric){"val_mse", e->val_loss};
+		m[n++] = (struct metric){"val_rmse", sqrt(e->val_loss)};
 		m[n++] = (struct metric){"val_mae", e->val_mae};
 		m[n++] = (struct metric){"val_r2", e->val_r2};
 	}

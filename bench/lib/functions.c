@@ -1,6 +1,6 @@
 #include "bench/lib/functions.h"
+#include "base/normal.h"
 #include "base/philox.h"
-#include "sched/num/normal.h"
 #include <math.h>
 #include <stdio.h>
 

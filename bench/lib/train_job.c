@@ -40,7 +40,7 @@ static sw_status load_data(struct train_job *job, const cJSON *spec, struct sw_e
 	const struct sw_data_want want = {.classes = job->trainer.classes,
 					  .val_fraction = job->trainer.val_fraction,
 					  .split_seed = job->trainer.split_seed,
-					  .standardize = job->trainer.standardize};
+					  .scale = job->trainer.scale};
 
 	if (job->borrowed)
 		return status;

@@ -1,7 +1,7 @@
 /* Which rows a model sees, and the draws of one suggestion. */
 #include "base/memory.h"
+#include "base/normal.h"
 #include "sched/bayes/bayes.h"
-#include "sched/num/normal.h"
 #include "sched/num/rng.h"
 #include <assert.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Between unit coordinates and values, each way, for every kind: sched/space/space.h has the
  * formulas. */
-#include "sched/num/normal.h"
+#include "base/normal.h"
 #include "sched/space/space.h"
 #include "sched/space/space_internal.h"
 #include <assert.h>

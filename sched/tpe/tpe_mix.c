@@ -3,7 +3,7 @@
  * for categories a chance to keep the centre's, else a draw of the prior. One bandwidth an axis.
  * The prior, uniform in the cube, is one more component, so that nothing is ever impossible. */
 #include "base/memory.h"
-#include "sched/num/normal.h"
+#include "base/normal.h"
 #include "sched/num/rng.h"
 #include "sched/space/space_internal.h"
 #include "sched/tpe/tpe.h"

@@ -18,7 +18,7 @@ def spec_of(folder, **more):
     spec = trained(epochs=EPOCHS, dataset=data, layers=NETS["numbers"][1], **{
         "run_cap": 3, "seed": 5, "parameters": {"lr": {"min": 0.02, "max": 0.1},
                                                 "batch_size": {"value": 16}}, **more})
-    spec["trainer"].update(standardize=False, momentum=0.9)
+    spec["trainer"].update(scale="none", momentum=0.9)
     return spec, val
 
 

@@ -71,7 +71,7 @@ def train(start, tmp_path, name, **more):
     client = daemon.client()
     spec = trained(epochs=3, run_cap=2, dataset=data, layers=layers,
                    parameters={"lr": {"min": 0.01, "max": 0.1}, "batch_size": {"value": 16}}, **more)
-    spec["trainer"].update(standardize=False, momentum=0.9)
+    spec["trainer"].update(scale="none", momentum=0.9)
     sweep = client.submit(spec)
     assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 2
     return daemon, client, sweep, forward, tensors, val
@@ -154,7 +154,7 @@ def test_fit_trains_again_on_all_rows_and_exports(start, tmp_path):
     client = daemon.client()
     spec = trained(epochs=4, run_cap=3, dataset=data, layers=NETS["numbers"][1],
                    parameters={"lr": {"min": 0.01, "max": 0.1}, "batch_size": {"value": 64}})
-    spec["trainer"].update(standardize=False)
+    spec["trainer"].update(scale="none")
     sweep = client.submit(spec)
     assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 3
     best = client.call("sweep.best", sweep=sweep)["trials"][0]["trial"]
@@ -195,7 +195,7 @@ def test_fit_learns_from_the_validation_rows(start, tmp_path):
     spec = trained(epochs=200, run_cap=1, dataset=paths,
                    layers=[{"linear": 16}, "relu", {"linear": CLASSES}],
                    parameters={"lr": {"values": [0.1]}, "batch_size": {"value": 30}})
-    spec["trainer"].update(standardize=False, momentum=0.9)
+    spec["trainer"].update(scale="none", momentum=0.9)
     sweep = client.submit(spec)
     assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 1
     right = {}

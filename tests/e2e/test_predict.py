@@ -6,6 +6,7 @@ import json
 import math
 import os
 import signal
+import statistics
 import struct
 import subprocess
 
@@ -58,12 +59,13 @@ def table(path):
 
 
 def scaled(columns):
-    """Each column minus its mean, over its population deviation."""
+    """Each column as docs/predict.md says: less its median, over what is between the quartiles, clipped."""
     out = []
     for column in columns:
-        mean = math.fsum(column) / len(column)
-        sd = math.sqrt(math.fsum((v - mean) ** 2 for v in column) / len(column))
-        out.append([(v - mean) / sd for v in column])
+        first, median, third = statistics.quantiles(column, n=4, method="inclusive")
+        width = third - first or (max(column) - min(column)) / 2
+        z = [(v - median) / width for v in column]
+        out.append([v / math.sqrt(1 + (v / 3) ** 2) for v in z])
     return out
 
 
@@ -88,7 +90,7 @@ def test_classes_of_a_csv_file_are_those_of_a_plain_forward_pass(start, tmp_path
     with open(own, "w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([header] + [r[:-1] + [names[r[-1]]] for r in rows])
     model = fit(start, tmp_path, {"format": "csv", "path": str(own), "label": "class"},
-                [{"linear": "width"}, "relu", {"linear": 3}], epochs=5)
+                [{"linear": "width"}, "relu", {"linear": 3}], epochs=20)
     tensors, meta = net.load(model)
     assert json.loads(meta["model"]) == [{"linear": 8}, "relu", {"linear": 3}]
     assert json.loads(meta["classes"]) == sorted(names.values())
@@ -119,12 +121,13 @@ def test_numbers_of_a_regression_are_those_of_a_plain_forward_pass(start, tmp_pa
     bare.write_text("".join(",".join([r[-1]] + r[:-1]) + "\n" for r in rows))
     model = fit(start, tmp_path, {"format": "csv", "path": str(bare), "label": 0, "header": False},
                 [{"linear": "width"}, "relu", {"linear": 1}], loss="mse", lr=0.001)
-    tensors, _ = net.load(model)
+    tensors, meta = net.load(model)
+    output = json.loads(meta["output"])
     x = list(zip(*scaled([[float(v) for v in c] for c in list(zip(*rows))[:-1]])))
     got = predicted(model, bare)
     assert list(got[0]) == ["row", "prediction"] and len(got) == 442
     for row, line in zip(x, got):
-        assert close(float(line["prediction"]), mlp(tensors, row)[0])
+        assert close(float(line["prediction"]), mlp(tensors, row)[0] * output["scale"] + output["shift"])
     unlabelled = tmp_path / "unlabelled.csv"
     unlabelled.write_text("".join(",".join(r[:-1]) + "\n" for r in rows))
     assert predicted(model, unlabelled) == got

@@ -153,7 +153,7 @@ static const char whole[] =
 	"'early_terminate':{'type':'asha','variant':'stop','min_iter':2,'eta':3,'brackets':2,"
 	"'min_results':5},'trainer':{'dataset':{'format':'csv','path':'p.csv','label':3,'header':"
 	"false},'model':[{'linear':'l1'},'tanh',{'dropout':'drop'},{'linear':3}],'epochs':27,"
-	"'optimizer':'opt','nesterov':true,'split_seed':1,'standardize':false,'loss':'mse',"
+	"'optimizer':'opt','nesterov':true,'split_seed':1,'scale':'none','loss':'mse',"
 	"'val_fraction':0.25,'weight_decay':0.1}}";
 
 TEST(spec_every_key_reaches_the_struct)

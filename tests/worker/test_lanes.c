@@ -51,7 +51,7 @@ static sw_status trial(struct sw_queue *q, unsigned number, unsigned i, struct c
 	const struct sw_data_want want = {.classes = true,
 					  .val_fraction = 0.2,
 					  .split_seed = (number / 2 + i) % 6,
-					  .standardize = true};
+					  .scale = SW_SCALE_AUTO};
 	cJSON *set = cJSON_Parse("{\"name\": \"wine\"}");
 	cJSON *layers = cJSON_Parse("[{\"linear\": 16}, \"relu\", {\"dropout\": 0.1}, "
 				    "{\"linear\": 3}]");

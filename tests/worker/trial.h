@@ -78,7 +78,7 @@ static inline void data_load(const char *name, bool classes)
 				   (struct sw_data_want){.classes = classes,
 							 .val_fraction = 0.2,
 							 .split_seed = 7,
-							 .standardize = true},
+							 .scale = SW_SCALE_AUTO},
 				   &sw_ops_cpu, queue, &err) == SW_OK,
 		      "%s", err.msg);
 	cJSON_Delete(json);

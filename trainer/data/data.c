@@ -95,19 +95,29 @@ static void standardize(struct sw_raw *raw, const int32_t *order, size_t n_val, 
 	}
 }
 
-/* Targets that are large beside their range become what they are more than their mean: the loss and
- * the metrics stay, and predictions have it added. */
-static double targets_shift(struct sw_raw *raw, const int32_t *order, size_t n_val)
+/* Targets as inputs: less the mean of the training rows, over their deviation. The loss and the
+ * metrics are given back their unit, and predictions both. */
+static void targets_scale(struct sw_data *out, struct sw_raw *raw, const int32_t *order,
+			  size_t n_val)
 {
 	const double base = isnan(raw->value_base) ? 0 : raw->value_base;
 	const struct moments m =
 		floats_measure(raw->value, 1, 1, order + n_val, raw->rows - n_val, base);
-	const bool large = fabs(base + m.mean) > 1024 * m.sd;
-	const double less = large ? m.mean : -base;
 
 	for (size_t i = 0; i < raw->rows; i++)
-		raw->value[i] = (float)((double)raw->value[i] - less);
-	return large ? base + m.mean : 0;
+		raw->value[i] = (float)(((double)raw->value[i] - m.mean) / m.sd);
+	out->target_shift = base + m.mean;
+	out->target_unit = m.sd;
+}
+
+/* A table's order: what is validated on comes first, what is trained on last. */
+static void order_take(int32_t *order, const struct sw_raw *raw, struct sw_data_want want)
+{
+	memcpy(order, raw->order, raw->rows * sizeof *order);
+	if (want.test) {
+		memcpy(order, raw->order + raw->val, raw->test * sizeof *order);
+		memcpy(order + raw->test, raw->order, raw->val * sizeof *order);
+	}
 }
 
 /* out: float[2][c], scale and shift of each channel; moments: double[2][c]. */
@@ -158,8 +168,11 @@ static sw_status counts_make(struct sw_data *out, const struct sw_raw *raw,
 	out->pad = (int)set->crop;
 	out->flip = set->flip;
 	out->val.rows = raw->val_rows ? raw->val_rows
+			: raw->order  ? (want.test ? raw->test : raw->val)
 				      : (size_t)floor((double)raw->rows * want.val_fraction);
-	out->train.rows = want.all ? raw->rows : raw->rows - out->val.rows;
+	out->train.rows = want.all     ? raw->rows
+			  : raw->order ? raw->rows - raw->val - raw->test
+				       : raw->rows - out->val.rows;
 	sw_data_place_bytes(out, u8, raw->length != NULL);
 	if (out->train.rows == 0 || out->val.rows == 0)
 		return sw_err_set(err, SW_INVALID, "val_fraction %g of %zu rows leaves none to %s",
@@ -189,7 +202,9 @@ static sw_status place(struct sw_data *out, struct sw_raw *raw, const struct sw_
 	const size_t skip = raw->rows - out->train.rows; /* not measured */
 	int32_t *order = sw_malloc(raw->rows * sizeof *order);
 	float *channels = image ? sw_malloc(raw->shape.c * 2 * sizeof *channels) : NULL;
-	const bool scaled = image || (raw->x && want.standardize);
+	const bool scale = want.scale != SW_SCALE_NONE, table = set->format == SW_DATASET_CSV;
+	/* the columns of a table were scaled as they were encoded */
+	const bool scaled = image || (raw->x && scale && !table);
 	const size_t scales = image ? raw->shape.c : out->features;
 	double *moments = scaled ? sw_malloc(scales * 2 * sizeof *moments) : NULL;
 	sw_status rc = SW_OK;
@@ -198,7 +213,9 @@ static sw_status place(struct sw_data *out, struct sw_raw *raw, const struct sw_
 		rc = sw_err_set(err, SW_NOMEM, "no memory to shuffle %zu rows", raw->rows);
 		goto out;
 	}
-	if (raw->val_rows) {
+	if (raw->order) {
+		order_take(order, raw, want);
+	} else if (raw->val_rows) {
 		/* the training rows come first in raw, the validation rows in order */
 		for (size_t i = 0; i < raw->rows; i++)
 			/* Both ways validation rows come first in `order`, and training rows from
@@ -208,11 +225,11 @@ static sw_status place(struct sw_data *out, struct sw_raw *raw, const struct sw_
 		sw_shuffle(order, raw->rows, want.split_seed, SW_PHILOX_SPLIT, 0);
 	}
 	if (image)
-		channels_make(raw, set, order, skip, want.standardize, channels, moments);
+		channels_make(raw, set, order, skip, scale, channels, moments);
 	else if (scaled)
 		standardize(raw, order, skip, moments);
-	if (raw->value && want.standardize)
-		out->target_shift = targets_shift(raw, order, skip);
+	if (raw->value && scale)
+		targets_scale(out, raw, order, skip);
 	if (scaled)
 		rc = sw_data_about_numbers(&out->about, moments, scales, &out->about.mean, err);
 	if (rc == SW_OK && scaled)

@@ -1,13 +1,14 @@
 /*
  * trainer/data/data.h — a data set, ready to train on: split, standardised, in the device's memory.
  *
+ * Tables   CSV files: trainer/data/table.h, split.h, encode.h.
  * Classes  Labels of a CSV file, any text, become 0..C-1 in sorted order, numeric order when all
  *          are numbers. Those of other formats are numbers from 0.
  * Split    A shuffle by split_seed; the first floor(rows * val_fraction) rows are for validation.
  *          A validation part that the data set names takes the split's place.
- * Standard Each feature minus the mean of the training rows, over their (population) deviation;
+ * Scale    Each feature minus the mean of the training rows, over their (population) deviation;
  *          a column that is constant there keeps the deviation 1. In double, then as floats.
- *          Targets stay as they are, but where their mean is over 1024 deviations it is subtracted.
+ *          Targets, too, of all formats.
  * Images   Kept as they are in the file. Each channel has a scale and a shift, which a batch gets
  *          as it is gathered: from "normalize" (of pixels from 0 to 1, as PyTorch's Normalize
  *          after ToTensor), else measured as above; without standardising, bytes are over 255.
@@ -39,7 +40,8 @@ struct sw_data_want {
 	bool classes; /* labels are classes; else numbers to regress on */
 	double val_fraction;
 	uint64_t split_seed;
-	bool standardize;
+	enum sw_scale scale; /* of all formats but CSV: none, or by mean and deviation */
+	bool test;           /* of a table with a test part: it is validated on */
 	bool all; /* train on the validation rows, too; they are validated on all the same */
 	/* Most bytes that it may have on the device: a larger one stays in the host's memory, and
 	 * batches are fetched from there. 0: it lies on the device, however large. */
@@ -62,8 +64,9 @@ struct sw_data_part {
 /* Facts of the training rows that are needed to predict with the model later: JSON lists, in the
  * host's memory, each NULL if the data has no such facts. */
 struct sw_data_about {
-	char *columns; /* the features' names, in their order */
-	char *label;   /* the name of the column that is predicted: a JSON string */
+	char *table;   /* the columns of a CSV file (trainer/data/encode.h) */
+	char *columns; /* of one of images: the features' names, in their order */
+	char *label;   /* and the name of the column that is predicted: a JSON string */
 	char *classes; /* the labels' texts, in the order of their numbers */
 	char *mean;    /* subtracted from a feature, or a channel's pixel, as it is in the file */
 	char *std;     /* by which it is then divided */
@@ -86,11 +89,12 @@ struct sw_data {
 	int pad, flip;
 	const float *scale, *shift;
 	struct sw_data_part train, val;
-	void *memory;        /* backend: all of the above, but parts that are streamed */
-	size_t bytes;        /* of it */
-	bool streamed;       /* the parts lie in the host's memory */
-	void *host;          /* they do there */
-	double target_shift; /* was subtracted from the targets */
+	void *memory;  /* backend: all of the above, but parts that are streamed */
+	size_t bytes;  /* of it */
+	bool streamed; /* the parts lie in the host's memory */
+	void *host;    /* they do there */
+	/* Was subtracted from the targets, which were then divided by; 0: by 1. */
+	double target_shift, target_unit;
 	struct sw_data_about about;
 };
 

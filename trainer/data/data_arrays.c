@@ -195,7 +195,7 @@ static sw_status lengths_make(struct sw_raw *out, int32_t pad, struct sw_err *er
 static sw_status files_read(struct sw_raw *out, struct files *s, const struct sw_dataset *set,
 			    const struct sw_data_want *want, bool keep, struct sw_err *err)
 {
-	const bool base = want->standardize && keep && out->kind == SW_RAW_FLOAT;
+	const bool base = want->scale != SW_SCALE_NONE && keep && out->kind == SW_RAW_FLOAT;
 	const struct sw_array *labels = &s->a[s->step - 1];
 	int32_t largest = 0;
 	sw_status rc = sw_data_raw_alloc(out, keep, want->classes, err);
@@ -205,7 +205,7 @@ static sw_status files_read(struct sw_raw *out, struct files *s, const struct sw
 	for (size_t i = 0, at = 0; rc == SW_OK && i < s->n; i += s->step) {
 		rc = rows_read(out, &s->a[i], at, set, &largest, err);
 		if (rc == SW_OK && s->step == 2)
-			rc = labels_read(out, &s->a[i + 1], at, want->standardize, err);
+			rc = labels_read(out, &s->a[i + 1], at, want->scale != SW_SCALE_NONE, err);
 		at += (size_t)s->a[i].rows;
 	}
 	if (rc == SW_OK && set->pad >= 0 && out->kind == SW_RAW_TOKEN)

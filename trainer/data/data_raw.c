@@ -17,29 +17,41 @@ static bool bytes_of(size_t rows, size_t n, size_t size, uint64_t *out)
 	return true;
 }
 
-sw_status sw_data_raw_alloc(struct sw_raw *r, bool keep, bool classes, struct sw_err *err)
+/* Refuses what is too much, before it is taken. *x: bytes of all rows, *y: of their labels. */
+static sw_status sizes_check(const struct sw_raw *r, bool keep, uint64_t *x, uint64_t *y,
+			     struct sw_err *err)
 {
 	const size_t n = sw_shape_count(&r->shape);
 	size_t free_bytes = 0, total;
-	uint64_t x, y;
 
 	if (r->rows > INT32_MAX)
 		return sw_err_set(err, SW_TOO_BIG, "the data set has over 2^31 - 1 rows");
-	if (!bytes_of(r->rows, n, r->kind == SW_RAW_U8 ? 1 : 4, &x) ||
-	    !bytes_of(r->rows, r->labels, 4, &y))
+	if (!bytes_of(r->rows, n, r->kind == SW_RAW_U8 ? 1 : 4, x) ||
+	    !bytes_of(r->rows, r->labels, 4, y))
 		return sw_err_set(err, SW_TOO_BIG, "%zu rows of %zu values are over 1 TiB", r->rows,
 				  n);
-	if (keep && r->most != 0 && x + y >= r->most)
+	if (keep && r->most != 0 && *x + *y >= r->most)
 		return sw_err_set(err, SW_NOMEM,
-				  "the data set has %" PRIu64 " bytes, a trial may have %zu", x + y,
-				  r->most);
+				  "the data set has %" PRIu64 " bytes, a trial may have %zu",
+				  *x + *y, r->most);
 	/* The kernel lends memory that it does not have, and kills later: so it is asked first. */
-	if (sw_ops_cpu.memory(&free_bytes, &total) == SW_OK && (keep ? x : 0) + y > free_bytes)
+	if (sw_ops_cpu.memory(&free_bytes, &total) == SW_OK && (keep ? *x : 0) + *y > free_bytes)
 		return sw_err_set(err, SW_NOMEM,
 				  "the data set needs %" PRIu64 " bytes to be read, %zu are free",
-				  (keep ? x : 0) + y, free_bytes);
-	/* At least a byte: NULL means that there was no memory. */
-	void *rows = keep ? sw_malloc(x ? x : 1) : NULL;
+				  (keep ? *x : 0) + *y, free_bytes);
+	return SW_OK;
+}
+
+static sw_status no_memory(const struct sw_raw *r, struct sw_err *err)
+{
+	return sw_err_set(err, SW_NOMEM, "no memory for %zu rows of %zu values", r->rows,
+			  sw_shape_count(&r->shape));
+}
+
+/* Takes x bytes; at least one: NULL means that there was no memory. */
+static bool rows_take(struct sw_raw *r, uint64_t x)
+{
+	void *rows = sw_malloc(x ? x : 1);
 
 	if (r->kind == SW_RAW_U8)
 		r->u8 = rows;
@@ -47,14 +59,33 @@ sw_status sw_data_raw_alloc(struct sw_raw *r, bool keep, bool classes, struct sw
 		r->token = rows;
 	else
 		r->x = rows;
+	return rows != NULL;
+}
+
+sw_status sw_data_raw_rows(struct sw_raw *r, struct sw_err *err)
+{
+	uint64_t x, y;
+	const sw_status rc = sizes_check(r, true, &x, &y, err);
+
+	if (rc != SW_OK)
+		return rc;
+	return rows_take(r, x) ? SW_OK : no_memory(r, err);
+}
+
+sw_status sw_data_raw_alloc(struct sw_raw *r, bool keep, bool classes, struct sw_err *err)
+{
+	uint64_t x, y;
+	const sw_status rc = sizes_check(r, keep, &x, &y, err);
+
+	if (rc != SW_OK)
+		return rc;
+	const bool rows = !keep || rows_take(r, x);
+
 	if (classes)
 		r->label = sw_malloc(y ? y : 1);
 	else
 		r->value = sw_malloc(y ? y : 1);
-	if ((keep && !rows) || (!r->label && !r->value))
-		return sw_err_set(err, SW_NOMEM, "no memory for %zu rows of %zu values", r->rows,
-				  n);
-	return SW_OK;
+	return rows && (r->label || r->value) ? SW_OK : no_memory(r, err);
 }
 
 void sw_data_raw_fini(struct sw_raw *r)
@@ -66,6 +97,7 @@ void sw_data_raw_fini(struct sw_raw *r)
 	free(r->length);
 	free(r->label);
 	free(r->value);
+	free(r->order);
 	sw_data_about_fini(&r->about);
 	memset(r, 0, sizeof *r);
 }
@@ -131,6 +163,7 @@ sw_status sw_data_about_numbers(struct sw_data_about *about, const double *v, si
 void sw_data_about_fini(struct sw_data_about *about)
 {
 	free(about->columns);
+	free(about->table);
 	free(about->label);
 	free(about->classes);
 	free(about->mean);

@@ -37,7 +37,9 @@ struct sw_raw {
 	size_t labels;  /* of a row: 1 or t */
 	size_t classes; /* 0: values */
 	size_t vocab;   /* TOKENS */
-	size_t most;    /* bytes that rows and labels may take; 0: any */
+	int32_t *order; /* [rows], of a table: the val rows to validate on, test rows, others */
+	size_t val, test;
+	size_t most; /* bytes that rows and labels may take; 0: any */
 	struct sw_data_about about;
 };
 
@@ -45,6 +47,8 @@ struct sw_raw {
  * values. */
 SW_NODISCARD sw_status sw_data_raw_alloc(struct sw_raw *r, bool keep, bool classes,
 					 struct sw_err *err);
+/* Memory for the rows alone. */
+SW_NODISCARD sw_status sw_data_raw_rows(struct sw_raw *r, struct sw_err *err);
 void sw_data_raw_fini(struct sw_raw *r);
 
 /* The loss "mse" of labels that are classes: SW_INVALID. */

@@ -1,200 +1,370 @@
-/* trainer/data/data_table.c — the labels of a CSV file as numbers: classes 0..C-1 in sorted order,
- * or values. */
+/* trainer/data/data_table.c — a CSV file as a data set: it is looked at, split, measured by its
+ * training rows and encoded, each in a pass of its own, so that no more of it is in memory than the
+ * encoded rows. */
 #include "base/memory.h"
 #include "base/text.h"
 #include "proto/json.h"
-#include "trainer/data/csv.h"
-#include "trainer/data/data_csv.h"
 #include "trainer/data/data_raw.h"
+#include "trainer/data/encode.h"
+#include "trainer/data/split.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MAX_CLASSES ((size_t)65536)
-
-struct ref {
-	const char *text;
-	double number;
-	size_t row;
-};
-
-static int by_number(const void *a, const void *b)
-{
-	const double x = ((const struct ref *)a)->number, y = ((const struct ref *)b)->number;
-
-	return (x > y) - (x < y);
-}
-
-static int by_text(const void *a, const void *b)
-{
-	return strcmp(((const struct ref *)a)->text, ((const struct ref *)b)->text);
-}
-
-/* The text of each class, of rows that are sorted by it. */
-static sw_status names_make(struct sw_raw *out, const struct ref *refs, size_t rows,
-			    int (*order)(const void *, const void *), struct sw_err *err)
-{
-	struct sw_buf list;
-	struct sw_jw w;
-
-	sw_buf_init(&list, SW_DATA_ABOUT_MOST);
-	sw_jw_init(&w, &list);
-	sw_jw_arr(&w);
-	for (size_t i = 0; i < rows; i++)
-		if (i == 0 || order(&refs[i - 1], &refs[i]) != 0)
-			sw_jw_str(&w, refs[i].text);
-	sw_jw_arr_end(&w);
-	return sw_data_about_take(&out->about, &list, &out->about.classes, err);
-}
-
-/* The names of the features' columns and of the label's. */
-static sw_status columns_make(struct sw_raw *out, const struct sw_data_csv *csv, struct sw_err *err)
-{
-	struct sw_buf list;
-	struct sw_jw w;
-	sw_status rc;
-
-	out->about.label_column = csv->label_column;
-	if (!csv->name)
-		return SW_OK; /* no header: columns are known by their places */
-	sw_buf_init(&list, SW_DATA_ABOUT_MOST);
-	sw_jw_init(&w, &list);
-	sw_jw_str(&w, csv->name[csv->label_column]);
-	rc = sw_data_about_take(&out->about, &list, &out->about.label, err);
-	sw_buf_init(&list, SW_DATA_ABOUT_MOST);
-	sw_jw_init(&w, &list);
-	sw_jw_arr(&w);
-	for (size_t i = 0; i <= csv->features; i++)
-		if (i != csv->label_column)
-			sw_jw_str(&w, csv->name[i]);
-	sw_jw_arr_end(&w);
-	if (rc == SW_OK)
-		rc = sw_data_about_take(&out->about, &list, &out->about.columns, err);
-	sw_buf_fini(&list);
-	return rc;
-}
+#include <xxhash.h>
 
 #define AT "/trainer/dataset"
 
-/* Says what is allowed, but likely a mistake: the first that it finds. */
-static void look_for_odd(struct sw_raw *out, const struct sw_data_csv *csv)
-{
-	static const char unknown[] = ",na,n/a,#n/a,<na>,nan,null,none,?,";
-	char *odd = out->about.odd, word[12];
-	const size_t cap = sizeof out->about.odd;
+struct making {
+	struct sw_raw *out;
+	const struct sw_data_source *source;
+	const struct sw_data_want *want;
+	struct sw_table t;
+	struct sw_encoder e;
+	struct sw_texts classes;
+	size_t group, by;   /* columns, or t.columns */
+	uint64_t *in_group; /* [rows], or NULL */
+	double *at;         /* [rows], or NULL */
+	bool *train;        /* [rows]: is it one that is measured? */
+};
 
-	if (csv->named_by_row)
+static sw_status no_memory(const struct making *m, struct sw_err *err)
+{
+	return sw_err_set(err, SW_NOMEM, "no memory for %zu rows of %s", m->t.rows,
+			  m->source->path);
+}
+
+/* Goes through the rows of the file, which must be as many as before. */
+static sw_status each_row(struct making *m,
+			  sw_status (*row)(struct making *m, const struct sw_csv_reader *r,
+					   size_t at, struct sw_err *err),
+			  struct sw_err *err)
+{
+	struct sw_csv_reader r;
+	size_t n = 0;
+	sw_status rc = sw_csv_open(&r, m->source->path, m->t.latin1, err);
+
+	if (rc == SW_OK && m->t.header)
+		rc = sw_csv_names(&r, err);
+	if (rc == SW_OK && m->t.header)
+		rc = sw_csv_next(&r, err);
+	for (; rc == SW_OK && r.cells > 0; n++) {
+		if (n < m->t.rows && r.columns == m->t.columns)
+			rc = row(m, &r, n, err);
+		if (rc == SW_OK)
+			rc = sw_csv_next(&r, err);
+	}
+	if (rc == SW_OK && n != m->t.rows)
+		rc = sw_err_at(err, SW_IO, "/path", "%s changed while it was read", r.file.show);
+	sw_csv_close(&r);
+	return rc;
+}
+
+/* --- the target, and what rows are split by --- */
+
+static sw_status target_take(struct making *m, const struct sw_csv_reader *r, size_t at,
+			     struct sw_err *err)
+{
+	const struct sw_csv_cell *cell = &r->cell[m->t.target];
+	char show[44], where[48];
+	double v;
+	size_t id;
+
+	if (m->want->classes) {
+		if (sw_texts_add(&m->classes, cell, &id) != SW_OK)
+			return no_memory(m, err);
+		m->out->label[at] = (int32_t)id;
+		return SW_OK;
+	}
+	if (!sw_cell_number(cell, m->t.column[m->t.target].decimal, &v) || !isfinite((float)v))
+		return sw_err_at(
+			err, SW_INVALID, "/label",
+			"the loss \"mse\" needs numbers, %s: line %zu, column %s: \"%s\" is "
+			"%s",
+			r->file.show, r->line, sw_csv_column_show(r, m->t.target, where),
+			sw_text_show(cell->text, show),
+			sw_cell_plain(cell, &v) ? "too large" : "none");
+	m->out->value[at] = sw_data_less(v, &m->out->value_base);
+	return SW_OK;
+}
+
+static sw_status row_take(struct making *m, const struct sw_csv_reader *r, size_t at,
+			  struct sw_err *err)
+{
+	const sw_status rc = target_take(m, r, at, err);
+	char where[48], show[44];
+
+	if (rc != SW_OK)
+		return rc;
+	if (m->in_group)
+		m->in_group[at] = XXH3_64bits(r->cell[m->group].text, r->cell[m->group].len);
+	if (!m->at)
+		return SW_OK;
+	const struct sw_table_column *c = &m->t.column[m->by];
+	const struct sw_csv_cell *cell = &r->cell[m->by];
+	struct sw_date d = {0};
+
+	if (sw_cell_number(cell, c->decimal, &m->at[at]))
+		return SW_OK;
+	if (!sw_cell_date(cell, c->form, &d))
+		return sw_err_at(err, SW_INVALID, "/split/by",
+				 "%s: line %zu, column %s: \"%s\" is neither a number nor a date: "
+				 "rows cannot be split by it",
+				 r->file.show, r->line, sw_csv_column_show(r, m->by, where),
+				 sw_text_show(cell->text, show));
+	m->at[at] = d.days;
+	return SW_OK;
+}
+
+/* Numbers the classes in their order. */
+static sw_status classes_make(struct making *m, struct sw_err *err)
+{
+	struct sw_raw *out = m->out;
+	const size_t n = m->classes.n;
+	int32_t *rank = sw_malloc((n + 1) * sizeof *rank);
+	size_t *first = sw_malloc((n + 1) * sizeof *first);
+	struct sw_buf list;
+	struct sw_jw w;
+	sw_status rc = rank && first ? SW_OK : no_memory(m, err);
+
+	if (rc == SW_OK && m->classes.others)
+		rc = sw_err_at(err, SW_TOO_BIG, "/label",
+			       "the label has over %d classes: is it a number to predict (loss "
+			       "\"mse\")?",
+			       SW_DATASET_MAX_CLASSES);
+	if (rc == SW_OK) {
+		out->classes =
+			sw_texts_sort(&m->classes, m->t.column[m->t.target].decimal, rank, first);
+		rc = out->classes ? SW_OK : no_memory(m, err);
+	}
+	if (rc == SW_OK && out->classes == 1)
+		rc = sw_err_at(err, SW_INVALID, "/label", "all rows have the same label");
+	for (size_t i = 0; rc == SW_OK && i < m->t.rows; i++)
+		out->label[i] = rank[out->label[i]];
+	if (rc == SW_OK) {
+		sw_buf_init(&list, SW_DATA_ABOUT_MOST);
+		sw_jw_init(&w, &list);
+		sw_jw_arr(&w);
+		for (size_t i = 0; i < out->classes; i++)
+			sw_jw_str(&w, sw_texts_text(&m->classes, first[i]));
+		sw_jw_arr_end(&w);
+		rc = sw_data_about_take(&out->about, &list, &out->about.classes, err);
+	}
+	free(rank);
+	free(first);
+	return rc;
+}
+
+/* The column that an option names. */
+static sw_status column_find(const struct making *m, const char *name, const char *key, size_t *out,
+			     struct sw_err *err)
+{
+	struct sw_csv_reader names = {.name = m->t.name, .columns = m->t.columns};
+
+	*out = m->t.columns;
+	if (!name)
+		return SW_OK;
+	sw_data_file_show(m->source->path, names.file.show);
+	const sw_status rc = sw_table_find(&names, name, 0, key, out, err);
+
+	if (rc == SW_OK && *out == m->t.target) {
+		char ptr[32];
+
+		(void)snprintf(ptr, sizeof ptr, "/%s", key);
+		return sw_err_at(err, SW_INVALID, ptr, "rows cannot be split by the label");
+	}
+	return rc;
+}
+
+/* Takes labels, and what rows are split by. */
+static sw_status labels_make(struct making *m, struct sw_err *err)
+{
+	const struct sw_dataset *set = &m->source->set;
+	const size_t rows = m->t.rows;
+	sw_status rc = column_find(m, set->group, "group", &m->group, err);
+
+	if (rc == SW_OK)
+		rc = column_find(m, set->by, "split/by", &m->by, err);
+	if (rc != SW_OK)
+		return rc;
+	m->classes.most = SW_DATASET_MAX_CLASSES;
+	if (m->want->classes)
+		m->out->label = sw_calloc(rows, sizeof *m->out->label);
+	else
+		m->out->value = sw_calloc(rows, sizeof *m->out->value);
+	m->in_group = set->group ? sw_malloc(rows * sizeof *m->in_group) : NULL;
+	m->at = set->by ? sw_malloc(rows * sizeof *m->at) : NULL;
+	if ((!m->out->label && !m->out->value) || (set->group && !m->in_group) ||
+	    (set->by && !m->at))
+		return no_memory(m, err);
+	rc = each_row(m, row_take, err);
+	return rc == SW_OK && m->want->classes ? classes_make(m, err) : rc;
+}
+
+/* --- the parts --- */
+
+static sw_status parts_make(struct making *m, struct sw_err *err)
+{
+	const struct sw_data_want *want = m->want;
+	struct sw_raw *out = m->out;
+	const struct sw_split_by by = {.val = want->val_fraction,
+				       .test = m->source->set.test_fraction,
+				       .seed = want->split_seed,
+				       .label = m->in_group || m->at ? NULL : out->label,
+				       .group = m->in_group,
+				       .order = m->at};
+	struct sw_split split;
+	sw_status rc = SW_OK;
+
+	if (by.val + by.test >= 1)
+		rc = sw_err_at(err, SW_INVALID, "/split/test",
+			       "val_fraction %g and test %g leave no rows to train on", by.val,
+			       by.test);
+	if (rc == SW_OK && sw_split_make(&split, m->t.rows, &by) != SW_OK)
+		rc = no_memory(m, err);
+	if (rc != SW_OK)
+		return rc;
+	out->order = split.order;
+	out->val = split.val;
+	out->test = split.test;
+	if (by.test > 0 && split.test == 0)
+		return sw_err_at(err, SW_INVALID, "/split/test",
+				 "%g of %zu rows leaves none to test on", by.test, m->t.rows);
+	m->train = sw_calloc(m->t.rows, sizeof *m->train);
+	if (!m->train)
+		return no_memory(m, err);
+	for (size_t i = want->all ? 0 : split.val + split.test; i < m->t.rows; i++)
+		m->train[split.order[i]] = true;
+	return SW_OK;
+}
+
+/* --- the rows --- */
+
+static sw_status row_encode(struct making *m, const struct sw_csv_reader *r, size_t at,
+			    struct sw_err *err)
+{
+	return sw_encoder_row(&m->e, r, NULL, m->out->x + at * m->e.features, err);
+}
+
+/* Names of the columns of images, whose numbers are what they are; or all that is known of those of
+ * a table. */
+static sw_status about_make(struct making *m, struct sw_err *err)
+{
+	struct sw_data_about *about = &m->out->about;
+	struct sw_buf text;
+	struct sw_jw w;
+	sw_status rc = SW_OK;
+
+	about->label_column = m->t.target;
+	if (!m->e.strict) {
+		sw_buf_init(&text, SW_DATA_ABOUT_MOST);
+		sw_encoder_write(&m->e, &text);
+		return sw_data_about_take(about, &text, &about->table, err);
+	}
+	if (!m->t.name)
+		return SW_OK; /* columns are known by their places */
+	sw_buf_init(&text, SW_DATA_ABOUT_MOST);
+	sw_jw_init(&w, &text);
+	sw_jw_str(&w, m->t.name[m->t.target]);
+	rc = sw_data_about_take(about, &text, &about->label, err);
+	if (rc != SW_OK)
+		return rc;
+	sw_buf_init(&text, SW_DATA_ABOUT_MOST);
+	sw_jw_init(&w, &text);
+	sw_jw_arr(&w);
+	for (size_t i = 0; i < m->e.n; i++)
+		sw_jw_str(&w, m->e.input[i].name);
+	sw_jw_arr_end(&w);
+	return sw_data_about_take(about, &text, &about->columns, err);
+}
+
+static bool names_are_numbers(const struct sw_table *t)
+{
+	bool counted = true;
+
+	for (size_t i = 0; i < t->columns; i++) {
+		const struct sw_csv_cell name = {t->name[i], strlen(t->name[i])};
+		double v;
+
+		if (i == t->target)
+			continue;
+		if (!sw_cell_plain(&name, &v))
+			return false;
+		counted = counted && v == (double)i; /* as a table without names is given them */
+	}
+	return !counted;
+}
+
+/* Says what is allowed, but likely a mistake: the first that it finds. */
+static void look_for_odd(struct making *m)
+{
+	char *odd = m->out->about.odd, show[44];
+	const size_t cap = sizeof m->out->about.odd;
+	const struct sw_table *t = &m->t;
+
+	if (t->name && names_are_numbers(t))
 		(void)snprintf(odd, cap,
 			       AT "/header: the first line is all numbers, and is taken for the "
 				  "names of the columns: \"header\": false makes a row of it");
-	else if (out->classes > 9 && out->classes > csv->rows / 2)
+	else if (m->out->classes > 9 && m->out->classes > t->rows / 2)
 		(void)snprintf(odd, cap,
 			       AT "/label: %zu classes in %zu rows: is it an id, or a number to "
 				  "predict (loss \"mse\")?",
-			       out->classes, csv->rows);
-	for (size_t i = 0; out->classes && !*odd && i < csv->rows; i++)
-		if (snprintf(word, sizeof word, ",%s,", csv->label[i]) < (int)sizeof word &&
-		    strcasestr(unknown, word))
+			       m->out->classes, t->rows);
+	for (size_t i = 0; t->name && !*odd && i < t->columns; i++)
+		if (t->column[i].gives_target)
 			(void)snprintf(odd, cap,
-				       AT "/label: data row %zu has the label \"%s\", which is a "
-					  "class: leave out rows whose label is not known",
-				       i + 1, csv->label[i]);
+				       AT
+				       "/columns: \"%s\" gives the label away alone: is it known "
+				       "before the label is? If not, \"ignore\" it",
+				       sw_text_show(t->name[i], show));
 }
 
-/* Numbers the classes in sorted order: of numbers if all labels are, else of texts. */
-static sw_status classes_make(struct sw_raw *out, const struct sw_data_csv *csv, struct sw_err *err)
+static sw_status shape_make(struct making *m, bool keep, struct sw_err *err)
 {
-	sw_status rc;
-	struct ref *refs = sw_calloc(csv->rows, sizeof *refs);
-	int (*order)(const void *, const void *) = by_number;
+	const size_t *image = m->source->set.image;
+	struct sw_raw *out = m->out;
 
-	out->label = sw_calloc(csv->rows, sizeof *out->label);
-	if (!refs || !out->label) {
-		free(refs);
-		return sw_err_set(err, SW_NOMEM, "no memory for %zu labels", csv->rows);
-	}
-	/* One text among numbers makes all of them texts: "10" is then before "9". */
-	for (size_t i = 0; i < csv->rows; i++) {
-		refs[i] = (struct ref){.text = csv->label[i], .row = i};
-		if (!sw_cell_plain(&(struct sw_csv_cell){csv->label[i], strlen(csv->label[i])},
-				   &refs[i].number))
-			order = by_text;
-	}
-	qsort(refs, csv->rows, sizeof *refs, order);
-	out->classes = 1;
-	/* By equality in that order: "1" and "1.0" are one class of numbers. */
-	for (size_t i = 0; i < csv->rows; i++) {
-		out->classes += i > 0 && order(&refs[i - 1], &refs[i]) != 0;
-		out->label[refs[i].row] = (int32_t)out->classes - 1;
-	}
-	rc = names_make(out, refs, csv->rows, order, err);
-	free(refs);
-	if (rc != SW_OK)
-		return rc;
-	if (out->classes == 1)
-		return sw_err_at(err, SW_INVALID, "/label", "all rows have the same label");
-	if (out->classes > MAX_CLASSES)
-		return sw_err_at(err, SW_TOO_BIG, "/label",
-				 "the label has %zu classes, at most %zu are possible: is it a "
-				 "number to predict (loss \"mse\")?",
-				 out->classes, MAX_CLASSES);
-	return SW_OK;
-}
-
-/* Reads the labels as numbers to predict. */
-static sw_status values_make(struct sw_raw *out, const struct sw_data_csv *csv,
-			     const struct sw_data_want *want, struct sw_err *err)
-{
-	char show[44];
-
-	out->value = sw_calloc(csv->rows, sizeof *out->value);
-	if (!out->value)
-		return sw_err_set(err, SW_NOMEM, "no memory for %zu targets", csv->rows);
-	for (size_t i = 0; i < csv->rows; i++) {
-		double v;
-
-		if (!sw_cell_plain(&(struct sw_csv_cell){csv->label[i], strlen(csv->label[i])},
-				   &v) ||
-		    !isfinite((float)v))
-			return sw_err_at(err, SW_INVALID, "/label",
-					 "the loss \"mse\" needs numbers, data row %zu has the "
-					 "label \"%s\"",
-					 i + 1, sw_text_show(csv->label[i], show));
-		out->value[i] = sw_data_less(v, want->standardize ? &out->value_base : NULL);
-	}
-	return SW_OK;
+	out->shape = image[0] ? sw_shape_image(image[0], image[1], image[2])
+			      : sw_shape_flat(m->e.features);
+	if (image[0] && image[0] * image[1] * image[2] != m->e.features)
+		return sw_err_at(err, SW_INVALID, "/image",
+				 "%s has %zu columns beside the label, an image of %zu x %zu x "
+				 "%zu needs %zu",
+				 m->source->path, m->e.features, image[0], image[1], image[2],
+				 image[0] * image[1] * image[2]);
+	/* labels are there already */
+	return keep ? sw_data_raw_rows(out, err) : SW_OK;
 }
 
 sw_status sw_data_table(struct sw_raw *out, const struct sw_data_source *source,
 			const struct sw_data_want *want, bool keep, struct sw_err *err)
 {
-	const struct sw_dataset *set = &source->set;
-	const struct sw_data_csv_label label = {.name = source->label, .index = set->label_column};
-	const size_t c = set->image[0], h = set->image[1], w = set->image[2];
-	struct sw_data_csv csv;
-	sw_status rc = sw_data_csv_read(&csv, source->path, set->header, label,
-					want->standardize ? (c ? h * w : 1) : 0, err);
+	struct making m = {.out = out, .source = source, .want = want};
+	sw_status rc = sw_table_look(&m.t, source->path, source->label, &source->set, err);
 
-	(void)keep; /* the rows are made to be checked */
-	if (rc != SW_OK)
-		return rc;
-	out->rows = csv.rows;
+	out->rows = m.t.rows;
 	out->labels = 1;
-	out->shape = c ? sw_shape_image(c, h, w) : sw_shape_flat(csv.features);
-	rc = want->classes ? classes_make(out, &csv, err) : values_make(out, &csv, want, err);
 	if (rc == SW_OK)
-		rc = columns_make(out, &csv, err);
-	look_for_odd(out, &csv);
-	if (rc == SW_OK && c && c * h * w != csv.features)
-		rc = sw_err_at(err, SW_INVALID, "/image",
-			       "%s has %zu columns beside the label, an image of %zu x %zu x "
-			       "%zu needs %zu",
-			       source->path, csv.features, c, h, w, c * h * w);
-	out->x = csv.x;
-	out->base = csv.base;
-	csv.x = NULL;
-	csv.base = NULL;
-	sw_data_csv_fini(&csv);
+		rc = labels_make(&m, err);
+	if (rc == SW_OK)
+		rc = parts_make(&m, err);
+	if (rc == SW_OK)
+		rc = sw_encoder_fit(&m.e, &m.t, source->path, &source->set, want->scale, m.train,
+				    err);
+	if (rc == SW_OK)
+		rc = shape_make(&m, keep, err);
+	if (rc == SW_OK && keep)
+		rc = each_row(&m, row_encode, err);
+	if (rc == SW_OK)
+		rc = about_make(&m, err);
+	if (rc == SW_OK)
+		look_for_odd(&m);
+	sw_encoder_fini(&m.e);
+	sw_texts_fini(&m.classes);
+	sw_table_fini(&m.t);
+	free(m.in_group);
+	free(m.at);
+	free(m.train);
 	return rc;
 }

@@ -163,6 +163,10 @@ static sw_status open_as(struct sw_rows *r, const char *path, struct sw_err *err
 			return rc;
 		path = inner;
 	}
+	if (r->want.table && r->format != SW_DATASET_CSV)
+		return sw_err_set(err, SW_INVALID,
+				  "the model was trained on a table: it takes a CSV file, not %s",
+				  sw_dataset_formats[r->format]);
 	return r->format == SW_DATASET_CSV ? sw_rows_csv_open(&r->csv, path, &r->want, err)
 					   : array_open(r, path, err);
 }

@@ -7,8 +7,9 @@
  *          trained on, else a CSV file. A folder of CIFAR or IDX files: its test part. "-": a CSV
  *          file on stdin.
  * CSV      Where the model knows its columns' names the first line must name them, in any order;
- *          the column that is predicted may be there and is not read. Otherwise columns count by
- *          their order, and a first line that is no row of numbers is a header.
+ *          the column that is predicted may be there and is not read. Of a model that was trained
+ *          on a table others may be there, too, and cells are encoded as they were then. Otherwise
+ *          columns count by their order, and a first line that is no row of numbers is a header.
  * Memory   One block of the file.
  * Errors   As those of trainer/data/file.h: one line with the file, the place, what was
  *          expected.
@@ -16,6 +17,7 @@
 #ifndef SW_TRAINER_DATA_ROWS_H
 #define SW_TRAINER_DATA_ROWS_H
 
+#include "trainer/data/encode.h"
 #include "trainer/data/shape.h"
 #include "trainer/spec/dataset.h"
 #include <cjson/cJSON.h>
@@ -25,14 +27,15 @@
 struct sw_rows_want {
 	enum sw_dataset_format format;
 	struct sw_shape shape;
-	bool bytes;           /* IMAGE: of bytes, else of floats */
-	const cJSON *columns; /* CSV: the features' names, or NULL */
-	const char *label;    /* CSV: the name of the column that is predicted, or NULL */
-	int64_t label_column; /* CSV without names: its number, or -1 */
-	bool wide;            /* TOKENS: ids are uint32, else uint16 */
-	int64_t pad;          /* TOKENS: the id that fills rows up, or -1 */
-	size_t vocab;         /* TOKENS: ids are below it */
-	double *mean;         /* subtracted from floats, one for every `plane` of them; or NULL */
+	bool bytes;               /* IMAGE: of bytes, else of floats */
+	struct sw_encoder *table; /* CSV: its columns; NULL: numbers as they are */
+	const cJSON *columns;     /* CSV without that: the features' names, or NULL */
+	const char *label;        /* CSV: the name of the column that is predicted, or NULL */
+	int64_t label_column;     /* CSV without names: its number, or -1 */
+	bool wide;                /* TOKENS: ids are uint32, else uint16 */
+	int64_t pad;              /* TOKENS: the id that fills rows up, or -1 */
+	size_t vocab;             /* TOKENS: ids are below it */
+	double *mean; /* subtracted from floats, one for every `plane` of them; or NULL */
 	size_t plane;
 };
 

@@ -14,6 +14,7 @@ struct rows_csv {
 	size_t features;
 	bool first;           /* the row in r.cell is one of data, and not given yet */
 	int32_t *map;         /* [r.columns]: the column's feature; -1: it is not read */
+	size_t *column;       /* of a table, [table->n]: the file's column of each input */
 	const char **feature; /* [features], the model's names; NULL: they have none */
 };
 
@@ -116,6 +117,71 @@ static sw_status map_by_place(struct rows_csv *c, struct sw_err *err)
 	return SW_OK;
 }
 
+/* --- a table --- */
+
+/* Finds the file's column of each input, by its name. */
+static sw_status table_by_name(struct rows_csv *c, struct sw_err *err)
+{
+	const struct sw_encoder *e = c->want.table;
+	sw_status rc = sw_csv_names(&c->r, err);
+	char show[44], other[44];
+
+	for (size_t i = 0; rc == SW_OK && i < e->n; i++) {
+		const char *name = e->input[i].name, *near;
+		bool twice;
+
+		/* mostly where it was */
+		c->column[i] = e->input[i].column;
+		if (c->column[i] < c->r.columns && strcmp(c->r.name[c->column[i]], name) == 0 &&
+		    c->r.columns <= e->width)
+			twice = false;
+		else
+			c->column[i] = sw_csv_column(&c->r, name, &twice);
+		if (c->column[i] < c->r.columns && !twice)
+			continue;
+		if (twice)
+			return sw_err_set(err, SW_INVALID, "%s has the column \"%s\" twice",
+					  c->r.file.show, sw_text_show(name, show));
+		near = sw_nearest(name, (const char *const *)c->r.name, c->r.columns);
+		return sw_err_set(err, SW_INVALID,
+				  "%s has no column \"%s\", which the model takes%s%s%s",
+				  c->r.file.show, sw_text_show(name, show),
+				  near ? "; is it \"" : "", near ? sw_text_show(near, other) : "",
+				  near ? "\"?" : ": its first line must name the columns");
+	}
+	return rc;
+}
+
+/* Without names columns count by their places; the one that is predicted may be missing. */
+static sw_status table_by_place(struct rows_csv *c, struct sw_err *err)
+{
+	const struct sw_encoder *e = c->want.table;
+	const bool without = c->r.columns + 1 == e->width;
+
+	if (c->r.columns != e->width && !without)
+		return sw_err_set(
+			err, SW_INVALID,
+			"%s has %zu columns, the model takes %zu, or %zu with the one that "
+			"it predicts",
+			c->r.file.show, c->r.columns, e->width - 1, e->width);
+	for (size_t i = 0; i < e->n; i++) {
+		c->column[i] = e->input[i].column;
+		c->column[i] -= without && c->column[i] > e->target;
+	}
+	c->first = true;
+	return SW_OK;
+}
+
+static sw_status begin_table(struct rows_csv *c, struct sw_err *err)
+{
+	c->column = sw_calloc(c->want.table->n, sizeof *c->column);
+	if (!c->column)
+		return no_memory(c, err);
+	return c->want.table->header ? table_by_name(c, err) : table_by_place(c, err);
+}
+
+/* --- */
+
 static bool all_numbers(const struct sw_csv_reader *r)
 {
 	double v;
@@ -131,6 +197,8 @@ static sw_status begin_file(struct rows_csv *c, struct sw_err *err)
 {
 	sw_status rc = SW_OK;
 
+	if (c->want.table)
+		return begin_table(c, err);
 	c->map = sw_calloc(c->r.columns, sizeof *c->map);
 	if (!c->map)
 		return no_memory(c, err);
@@ -189,7 +257,9 @@ sw_status sw_rows_csv_next(struct rows_csv *c, void *x, size_t most, size_t *n, 
 		c->first = false;
 		if (rc != SW_OK || c->r.cells == 0)
 			return rc;
-		rc = take_row(c, x, *n, err);
+		rc = c->want.table ? sw_encoder_row(c->want.table, &c->r, c->column,
+						    (float *)x + *n * c->features, err)
+				   : take_row(c, x, *n, err);
 		if (rc != SW_OK)
 			return rc;
 	}
@@ -207,7 +277,7 @@ sw_status sw_rows_csv_open(struct rows_csv **out, const char *path, const struct
 		return sw_err_set(err, SW_NOMEM, "no memory to read the rows");
 	c->want = *want;
 	c->features = sw_shape_count(&want->shape);
-	rc = sw_csv_open(&c->r, path, false, err);
+	rc = sw_csv_open(&c->r, path, want->table && want->table->latin1, err);
 	return rc == SW_OK ? begin_file(c, err) : rc;
 }
 
@@ -217,6 +287,7 @@ void sw_rows_csv_close(struct rows_csv *c)
 		return;
 	sw_csv_close(&c->r);
 	free(c->map);
+	free(c->column);
 	free(c->feature);
 	free(c);
 }

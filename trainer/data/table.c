@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "proto/nearest.h"
+#include "trainer/data/texts.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,9 +37,10 @@ struct look {
 	bool whole, counts;   /* numbers: whole, each one more than the one before */
 	uint64_t sum, square; /* of whole ones, modulo 2^64 */
 	struct set seen;
-	bool pure; /* each value was met with one target alone */
-	size_t bytes, text_line;
-	char text[44]; /* the first that is no number */
+	bool pure;                         /* each value was met with one target alone */
+	bool fresh;                        /* each cell so far had a value of its own */
+	size_t bytes, text_line, odd_line; /* odd: the first that is no date */
+	char text[44];                     /* the first that is no number */
 	/* Of numbers that come with a target that is one, each less the first: sums. */
 	double n, v0, t0, v, t, vv, tt, vt;
 };
@@ -48,6 +50,8 @@ struct looking {
 	struct sw_csv_reader r;
 	struct look *look; /* [columns] */
 	size_t most;       /* different values of a column that are counted */
+	bool image;        /* the columns are pixels, whatever they look like */
+	size_t group;      /* the column that rows are grouped by, or their number */
 };
 
 static sw_status no_memory(const struct sw_csv_reader *r, struct sw_err *err)
@@ -88,8 +92,8 @@ sw_status sw_table_find(const struct sw_csv_reader *r, const char *name, long in
 			const char *key, size_t *out, struct sw_err *err)
 {
 	const long n = (long)r->columns;
-	char ptr[48], show[44];
-	bool twice;
+	char ptr[48];
+	bool twice; /* never: names_check() */
 
 	(void)snprintf(ptr, sizeof ptr, "/%s", key);
 	if (!name) {
@@ -102,16 +106,41 @@ sw_status sw_table_find(const struct sw_csv_reader *r, const char *name, long in
 		*out = (size_t)i;
 		return SW_OK;
 	}
-	if (!r->name)
-		return sw_err_at(err, SW_INVALID, ptr,
-				 "without a header a column is named by its number, from 0");
+	if (!r->name) {
+		char *end;
+
+		*out = strtoul(name, &end, 10);
+		return *name >= '0' && *name <= '9' && *end == '\0' && *out < r->columns
+			       ? SW_OK
+			       : sw_err_at(err, SW_INVALID, ptr,
+					   "without a header a column is named by its number, from "
+					   "0 to %ld",
+					   n - 1);
+	}
 	*out = sw_csv_column(r, name, &twice);
-	if (*out < r->columns && !twice)
-		return SW_OK;
-	/* the other one would be a feature, and the answer */
-	return twice ? sw_err_at(err, SW_INVALID, ptr, "%s has two columns \"%s\"", r->file.show,
-				 sw_text_show(name, show))
-		     : unknown(r, name, ptr, err);
+	return *out < r->columns ? SW_OK : unknown(r, name, ptr, err);
+}
+
+/* Refuses a name that two columns have: new rows could not say which is which. */
+static sw_status names_check(const struct sw_csv_reader *r, struct sw_err *err)
+{
+	struct sw_texts names = {.most = r->columns};
+	sw_status rc = SW_OK;
+	char show[44];
+
+	for (size_t i = 0, id; rc == SW_OK && i < r->columns; i++) {
+		const struct sw_csv_cell cell = {r->name[i], strlen(r->name[i])};
+
+		if (sw_texts_add(&names, &cell, &id) != SW_OK)
+			rc = no_memory(r, err);
+		else if (id != i)
+			rc = sw_err_at(err, SW_INVALID, "/path",
+				       "%s: line 1: columns %zu and %zu (from 0) are both called "
+				       "\"%s\": rename one",
+				       r->file.show, id, i, sw_text_show(r->name[i], show));
+	}
+	sw_texts_fini(&names);
+	return rc;
 }
 
 /* Takes what "columns" says of them. */
@@ -132,9 +161,8 @@ static sw_status asked_take(struct looking *l, const cJSON *columns, struct sw_e
 
 		cJSON_ArrayForEach (one, cJSON_GetObjectItemCaseSensitive(columns, lists[k].key)) {
 			(void)snprintf(key, sizeof key, "columns/%s/%zu", lists[k].key, n++);
-			sw_status rc = sw_table_find(
-				&l->r, cJSON_GetStringValue(one),
-				cJSON_IsNumber(one) ? (long)one->valuedouble : 0, key, &at, err);
+			sw_status rc =
+				sw_table_find(&l->r, cJSON_GetStringValue(one), 0, key, &at, err);
 			if (rc != SW_OK)
 				return rc;
 			char ptr[64];
@@ -177,8 +205,9 @@ static bool set_grow(struct set *s)
 	return true;
 }
 
-/* *same: it is new, or was met with this target before. false: no memory. */
-static bool set_add(struct set *s, uint64_t key, uint64_t with, size_t most, bool *same)
+/* *same: it is new, or was met with this target before; *is_new. false: no memory. */
+static bool set_add(struct set *s, uint64_t key, uint64_t with, size_t most, bool *same,
+		    bool *is_new)
 {
 	size_t at;
 
@@ -187,7 +216,8 @@ static bool set_add(struct set *s, uint64_t key, uint64_t with, size_t most, boo
 		return false;
 	for (at = key & (s->cap - 1); s->key[at] && s->key[at] != key;)
 		at = (at + 1) & (s->cap - 1);
-	*same = s->key[at] == 0 || s->with[at] == with;
+	*is_new = s->key[at] == 0;
+	*same = *is_new || s->with[at] == with;
 	if (s->key[at])
 		return true;
 	if (s->n == most) {
@@ -217,7 +247,7 @@ static bool marked_number(struct look *k, const struct sw_csv_cell *cell, double
 	return point || other;
 }
 
-static void number_look(struct look *k, double v, const double *target)
+static void number_look(struct look *k, double v, const double *target, size_t line)
 {
 	if (k->numbers == 0) {
 		k->min = k->max = v;
@@ -230,6 +260,7 @@ static void number_look(struct look *k, double v, const double *target)
 	}
 	k->last = v;
 	k->numbers++;
+	k->odd_line = k->odd_line ? k->odd_line : line;
 	k->whole = k->whole && v == floor(v) && fabs(v) < 9e15;
 	if (k->whole) {
 		const uint64_t i = (uint64_t)(int64_t)v;
@@ -266,6 +297,7 @@ static void text_look(struct look *k, const struct sw_csv_cell *cell, size_t lin
 	for (unsigned f = 0; f < SW_DATE_FORMS; f++)
 		forms |= sw_cell_date(cell, (enum sw_date_form)f, &date) ? 1u << f : 0;
 	k->dates += forms != 0;
+	k->odd_line = k->odd_line || forms ? k->odd_line : line;
 	k->forms &= forms;
 }
 
@@ -284,11 +316,9 @@ static uint64_t number_hash(double v)
 static bool cell_look(const struct looking *l, struct look *k, const struct sw_csv_cell *cell,
 		      uint64_t with, const double *target)
 {
-	bool number, same = true;
+	bool number, same = true, is_new = true;
 	double v;
 
-	if (k->asked == SW_KIND_IGNORED)
-		return true;
 	number = sw_cell_plain(cell, &v);
 	if (number && !k->only_point && memchr(cell->text, '.', cell->len))
 		(void)marked_number(k, cell, &v);
@@ -300,7 +330,7 @@ static bool cell_look(const struct looking *l, struct look *k, const struct sw_c
 		number = memchr(cell->text, ',', cell->len) && marked_number(k, cell, &v);
 	}
 	if (number)
-		number_look(k, v, target);
+		number_look(k, v, target, l->r.line);
 	else
 		text_look(k, cell, l->r.line);
 	/* of numbers a few are enough, until the first text */
@@ -310,8 +340,9 @@ static bool cell_look(const struct looking *l, struct look *k, const struct sw_c
 	}
 	const uint64_t key = number ? number_hash(v) : XXH3_64bits(cell->text, cell->len);
 
-	if (!set_add(&k->seen, key, with, l->most, &same))
+	if (!set_add(&k->seen, key, with, l->most, &same, &is_new))
 		return false;
+	k->fresh = k->fresh && is_new;
 	k->pure = k->pure && same;
 	return true;
 }
@@ -401,6 +432,28 @@ static sw_status slip(const struct looking *l, size_t column, struct sw_err *err
 		k->numbers);
 }
 
+static bool is_slip(const struct look *k)
+{
+	return k->texts > 0 && k->numbers >= 9 * k->texts;
+}
+
+/* Refuses a column that is no date where the data set says so. */
+static sw_status no_date(const struct looking *l, size_t column, struct sw_err *err)
+{
+	const struct look *k = &l->look[column];
+	char show[48];
+
+	if (k->odd_line)
+		return sw_err_at(err, SW_INVALID, "/columns/date",
+				 "%s: line %zu, column %s is no date: 2024-01-31, 31.01.2024 or "
+				 "01/31/2024 is one, with a time or without",
+				 l->r.file.show, k->odd_line,
+				 sw_csv_column_show(&l->r, column, show));
+	return sw_err_at(err, SW_INVALID, "/columns/date",
+			 "%s: the dates of column %s have several forms: write all in one",
+			 l->r.file.show, sw_csv_column_show(&l->r, column, show));
+}
+
 static void number_is(struct sw_table_column *c, const struct look *k, size_t rows)
 {
 	c->kind = SW_KIND_NUMBER;
@@ -433,7 +486,7 @@ static void text_is(struct sw_table_column *c, const struct look *k, size_t rows
 	} else if (k->texts && k->bytes / k->texts > WORDS) {
 		c->kind = SW_KIND_TEXT;
 		c->why = "free text";
-	} else if (k->seen.n == known) {
+	} else if (k->fresh) {
 		c->kind = SW_KIND_ID;
 		c->why = "each row has another value";
 	} else if (k->seen.n > rows / 2) {
@@ -476,7 +529,11 @@ static sw_status column_is(const struct looking *l, size_t i, struct sw_err *err
 						   : SW_DECIMAL_POINT;
 	if (i == l->t->target || k->asked == SW_KIND_IGNORED) {
 		c->kind = i == l->t->target ? SW_KIND_TARGET : SW_KIND_IGNORED;
-		c->why = i == l->t->target ? NULL : "as asked";
+		if (i == l->t->target && is_slip(k))
+			return slip(l, i, err);
+		c->why = i == l->t->target ? NULL
+			 : i == l->group   ? "rows are grouped by it"
+					   : "as asked";
 		return SW_OK;
 	}
 	if (k->asked == SW_KIND_N && k->texts == 0 && !mixed)
@@ -485,11 +542,18 @@ static sw_status column_is(const struct looking *l, size_t i, struct sw_err *err
 		text_is(c, k, l->t->rows);
 	else
 		c->kind = k->asked;
-	const bool many = k->seen.n > SW_TABLE_VALUES_MOST;
+	const bool few = k->seen.n <= SW_TABLE_VALUES_MOST;
 
-	if ((k->asked == SW_KIND_N && many && k->numbers >= 9 * k->texts && k->texts) ||
-	    (k->asked == SW_KIND_NUMBER && k->texts))
+	if (k->asked == SW_KIND_DATE && (k->numbers || k->dates != k->texts || !k->forms))
+		return no_date(l, i, err);
+	if (k->asked == SW_KIND_NUMBER && k->texts)
 		return slip(l, i, err);
+	if (k->asked == SW_KIND_N && is_slip(k)) {
+		if (!few)
+			return slip(l, i, err);
+		c->slip_line = k->text_line;
+		memcpy(c->slip, k->text, sizeof c->slip);
+	}
 	c->gives_target = !c->why && gives_target(l, k);
 	return SW_OK;
 }
@@ -504,6 +568,19 @@ static sw_status all_are(struct looking *l, struct sw_err *err)
 			l->t->decimal = SW_DECIMAL_COMMA;
 	for (size_t i = 0; rc == SW_OK && i < l->t->columns; i++)
 		rc = column_is(l, i, err);
+	bool any = false;
+
+	for (size_t i = 0; i < l->t->columns; i++)
+		any = any || (i != l->t->target && !l->t->column[i].why);
+	if (rc == SW_OK && target->seen.n == 1)
+		rc = sw_err_at(err, SW_INVALID, "/label", "%s: all rows have the same label",
+			       l->r.file.show);
+	if (rc == SW_OK && !any && !l->image)
+		rc = sw_err_at(
+			err, SW_INVALID, "/path",
+			"%s has no column to learn from: all are left out, the first because "
+			"%s",
+			l->r.file.show, l->t->column[l->t->target == 0 ? 1 : 0].why);
 	l->t->numbers = target->texts == 0 && !(target->only_point && target->only_comma);
 	l->t->whole = l->t->numbers && target->whole;
 	return rc;
@@ -517,6 +594,8 @@ static sw_status begin(struct looking *l, const char *label, const struct sw_dat
 	struct sw_table *t = l->t;
 	sw_status rc = set->header ? sw_csv_names(&l->r, err) : SW_OK;
 
+	if (rc == SW_OK && l->r.name)
+		rc = names_check(&l->r, err);
 	if (rc == SW_OK && l->r.columns < 2)
 		rc = sw_err_at(err, SW_INVALID, "/path",
 			       "%s has one column: a label and at least one feature are needed",
@@ -525,6 +604,7 @@ static sw_status begin(struct looking *l, const char *label, const struct sw_dat
 		rc = sw_table_find(&l->r, label, set->label_column, "label", &t->target, err);
 	if (rc != SW_OK)
 		return rc;
+	l->image = set->image[0] != 0;
 	t->columns = l->r.columns;
 	t->separator = l->r.separator;
 	t->header = set->header;
@@ -537,9 +617,15 @@ static sw_status begin(struct looking *l, const char *label, const struct sw_dat
 	l->most = l->most > SET_MOST ? SET_MOST : l->most < SET_LEAST ? SET_LEAST : l->most;
 	for (size_t i = 0; i < t->columns; i++) {
 		l->look[i].asked = SW_KIND_N;
-		l->look[i].pure = true;
+		l->look[i].pure = l->look[i].fresh = true;
 	}
-	return asked_take(l, set->columns, err);
+	rc = asked_take(l, set->columns, err);
+	l->group = t->columns;
+	if (rc == SW_OK && set->group)
+		rc = sw_table_find(&l->r, set->group, 0, "group", &l->group, err);
+	if (rc == SW_OK && l->group < t->columns)
+		l->look[l->group].asked = SW_KIND_IGNORED;
+	return rc;
 }
 
 sw_status sw_table_look(struct sw_table *t, const char *path, const char *label,

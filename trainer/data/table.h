@@ -10,7 +10,9 @@
  *           text      other texts
  *           ignored   the data set says so ("columns"), which can also say number, category, date
  * Holes     sw_cell_is_hole(). The target has none.
- * Refused   Numbers with a few texts between them, likely a slip; a header that comes twice.
+ * Refused   Numbers with a few texts between them, likely a slip (of up to 40 different values it
+ *           is a category, and said); a header that comes twice, two columns of one name, one class
+ *           alone, and no column to learn from.
  * Memory    Some numbers a column, and up to 64 MiB to count different values.
  * Cost      One pass over the file.
  * Errors    Those of trainer/data/csv.h; err->ptr is "/path", "/label" or "/columns/...", relative
@@ -42,9 +44,11 @@ struct sw_table_column {
 	enum sw_decimal decimal; /* of numbers, a target's too */
 	enum sw_date_form form;
 	size_t holes;
-	size_t values;     /* that differ */
-	bool more;         /* there are more than these */
-	const char *why;   /* it is left out; or NULL */
+	size_t values;    /* that differ */
+	bool more;        /* there are more than these */
+	const char *why;  /* it is left out; or NULL */
+	size_t slip_line; /* where a text stands between its numbers, likely a slip; 0: nowhere */
+	char slip[44];
 	bool gives_target; /* it tells the target alone, as far as looking can say */
 };
 

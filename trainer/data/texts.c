@@ -65,6 +65,15 @@ sw_status sw_texts_add(struct sw_texts *w, const struct sw_csv_cell *cell, size_
 	return SW_OK;
 }
 
+size_t sw_texts_find(const struct sw_texts *w, const struct sw_csv_cell *cell)
+{
+	if (!w->slots)
+		return w->n;
+	const size_t at = slot_find(w, cell, XXH3_64bits(cell->text, cell->len));
+
+	return w->slot[at] ? w->slot[at] - 1 : w->n;
+}
+
 void sw_texts_fini(struct sw_texts *w)
 {
 	free(w->one);

@@ -28,6 +28,8 @@ struct sw_texts {
 
 /* Zeroed but for `most`. *id: its number, or `most` for one that has no room. SW_NOMEM. */
 SW_NODISCARD sw_status sw_texts_add(struct sw_texts *w, const struct sw_csv_cell *cell, size_t *id);
+/* Its number, or w->n. */
+size_t sw_texts_find(const struct sw_texts *w, const struct sw_csv_cell *cell);
 static inline char *sw_texts_text(const struct sw_texts *w, size_t id)
 {
 	return w->text + w->one[id].at;

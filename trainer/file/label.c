@@ -124,8 +124,10 @@ static void write_output(struct label *c, const struct sw_data *data)
 	sw_jw_kstr(w, "loss", data->classes ? "cross_entropy" : "mse");
 	sw_jw_kint(w, "outputs", data->classes ? (int64_t)data->classes : 1);
 	sw_jw_kint(w, "labels", (int64_t)data->labels);
-	if (data->target_shift != 0)
+	if (data->target_unit != 0) {
 		sw_jw_knum(w, "shift", data->target_shift);
+		sw_jw_knum(w, "scale", data->target_unit);
+	}
 	sw_jw_obj_end(w);
 	end(c, "output");
 }
@@ -137,7 +139,7 @@ static void write_dataset(struct label *c, const struct sw_data *data, const str
 
 	sw_jw_obj(w);
 	sw_jw_kstr(w, "format", sw_dataset_formats[set->format]);
-	if (set->format == SW_DATASET_CSV) {
+	if (set->format == SW_DATASET_CSV && !data->about.table) {
 		sw_jw_kbool(w, "header", set->header);
 		sw_jw_kint(w, "label_column", (int64_t)data->about.label_column);
 		if (data->about.label)
@@ -152,7 +154,8 @@ static void write_about(struct label *c, const struct sw_data_about *about)
 {
 	const struct {
 		const char *key, *text;
-	} lists[] = {{"columns", about->columns},
+	} lists[] = {{"table", about->table},
+		     {"columns", about->columns},
 		     {"classes", about->classes},
 		     {"mean", about->mean},
 		     {"std", about->std}};

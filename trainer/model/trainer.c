@@ -89,7 +89,7 @@ static sw_status choice(const struct resolve *r, const char *name, size_t *out)
 
 static sw_status choices(const struct resolve *r, struct sw_trainer *out)
 {
-	size_t optimizer = 0, loss = 0, schedule = 0, precision = 0;
+	size_t optimizer = 0, loss = 0, schedule = 0, precision = 0, scale = 0;
 	sw_status rc = choice(r, "optimizer", &optimizer);
 
 	if (rc == SW_OK)
@@ -98,6 +98,9 @@ static sw_status choices(const struct resolve *r, struct sw_trainer *out)
 		rc = choice(r, "schedule", &schedule);
 	if (rc == SW_OK)
 		rc = choice(r, "precision", &precision);
+	if (rc == SW_OK)
+		rc = choice(r, "scale", &scale);
+	out->scale = (enum sw_scale)scale;
 	out->optimizer = (enum sw_optimizer)optimizer;
 	out->schedule = (enum sw_schedule)schedule;
 	out->precision = (enum sw_precision)precision;
@@ -137,7 +140,7 @@ sw_status sw_trainer_resolve(struct sw_trainer *out, const cJSON *trainer, const
 			     uint64_t max_t, uint64_t data_seed, struct sw_err *err)
 {
 	struct resolve r = {.trainer = trainer, .params = params, .err = err};
-	double batch, epochs, nesterov, standardize, split, step_epochs, patience, micro;
+	double batch, epochs, nesterov, split, step_epochs, patience, micro;
 	sw_status rc;
 
 	memset(out, 0, sizeof *out);
@@ -169,7 +172,6 @@ sw_status sw_trainer_resolve(struct sw_trainer *out, const cJSON *trainer, const
 		{"patience", &patience, NAN},
 		{"val_fraction", &out->val_fraction, NAN},
 		{"split_seed", &split, -1},
-		{"standardize", &standardize, NAN},
 		{"micro_batch", &micro, NAN},
 	};
 	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
@@ -178,7 +180,6 @@ sw_status sw_trainer_resolve(struct sw_trainer *out, const cJSON *trainer, const
 			return rc;
 	}
 	out->nesterov = nesterov != 0;
-	out->standardize = standardize != 0;
 	out->batch_size = (uint64_t)batch;
 	out->micro_batch = (uint64_t)micro;
 	out->epochs = (uint64_t)epochs;

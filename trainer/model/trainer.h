@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "kernels/shapes.h"
+#include "trainer/spec/dataset.h"
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,7 +27,7 @@ struct sw_trainer {
 	enum sw_precision precision; /* of products */
 	bool classes;                /* cross_entropy, else mse */
 	bool nesterov;
-	bool standardize;
+	enum sw_scale scale;
 	bool sync_batchnorm; /* of several ranks: statistics are those of all ranks' rows */
 	double lr, momentum, weight_decay, beta1, beta2, eps;
 	double warmup_epochs, gamma;

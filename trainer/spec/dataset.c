@@ -87,6 +87,16 @@ static sw_status read_label(const cJSON *label, struct sw_dataset *out, struct s
 	return SW_OK;
 }
 
+/* One rule for the split at a time. */
+static sw_status check_split(const struct sw_dataset *d, struct sw_err *err)
+{
+	return !d->group || !d->by
+		       ? SW_OK
+		       : sw_spec_at_key(err, "group",
+					"\"group\" does not go with \"split\": {\"by\": ...}: rows "
+					"are split by one of them");
+}
+
 /* Checks which of the four paths are given together. */
 static sw_status check_paths(const struct sw_dataset *d, struct sw_err *err)
 {
@@ -191,10 +201,13 @@ static sw_status read_of_format(const cJSON *dataset, const struct sw_form *form
 /* The members that the format's keys fill. */
 static void fill(struct sw_dataset *out, const struct sw_form *form, const cJSON *dataset)
 {
-	const cJSON *augment = sw_json_get(dataset, "augment");
+	const cJSON *augment = sw_json_get(dataset, "augment"),
+		    *split = sw_json_get(dataset, "split");
 
 	sw_form_fill(form, dataset, out);
 	out->columns = sw_json_get(dataset, "columns");
+	out->by = sw_json_text(split, "by", NULL);
+	out->test_fraction = sw_json_number(split, "test", 0);
 	out->crop = (unsigned)sw_json_number(augment, "crop", 0);
 	out->flip = cJSON_IsTrue(sw_json_get(augment, "flip")) != 0;
 	for (unsigned i = 0; i < SW_DATASET_FORMAT_N; i++)
@@ -219,6 +232,7 @@ sw_status sw_dataset_read(struct sw_dataset *out, const cJSON *dataset, struct s
 		return sw_spec_first(&f, err);
 	fill(out, form, dataset);
 	if ((rc = check_name(out->name, err)) != SW_OK || (rc = check_paths(out, err)) != SW_OK ||
+	    (rc = check_split(out, err)) != SW_OK ||
 	    (rc = read_image(dataset, out, err)) != SW_OK ||
 	    (rc = read_normalize(sw_json_get(dataset, "normalize"), out, err)) != SW_OK ||
 	    (out->name == NULL && (rc = read_of_format(dataset, form, out, err)) != SW_OK))

@@ -32,6 +32,9 @@ enum sw_dataset_format {
 	SW_DATASET_FORMAT_N
 };
 
+/* How inputs are scaled, by the training rows (trainer/data/encode.h). */
+enum sw_scale { SW_SCALE_AUTO, SW_SCALE_STANDARD, SW_SCALE_QUANTILE, SW_SCALE_NONE };
+
 extern const char *const sw_dataset_formats[SW_DATASET_FORMAT_N]; /* "csv", "cifar10", ... */
 extern const struct sw_forms sw_forms_dataset; /* their keys, made of trainer/schema.json */
 
@@ -43,6 +46,9 @@ struct sw_dataset {
 	long label_column;    /* CSV: from 0; -1 the last */
 	bool header;          /* CSV */
 	bool latin1;          /* CSV: its text, else UTF-8 */
+	const char *group;    /* CSV: a column whose equal cells are rows of one part; or NULL */
+	const char *by;       /* CSV: a column that orders the rows for the split; or NULL */
+	double test_fraction; /* CSV: rows that are kept for the test at the end */
 	const cJSON *columns; /* CSV: lists "ignore", "category", "number", "date"; or NULL */
 	bool test;            /* CIFAR, IDX folder: validate on the test part instead of a split */
 	bool coarse;          /* CIFAR-100: the 20 groups are the labels */

@@ -24,7 +24,7 @@ static void warn_metric(struct sw_spec *s, const char *metric, const char *ptr)
 {
 	static const char *const of_classes[] = {"train_loss",   "val_loss", "val_accuracy",
 						 "val_macro_f1", "val_top5", "samples_per_s"};
-	static const char *const of_numbers[] = {"train_loss", "val_loss", "val_mse",
+	static const char *const of_numbers[] = {"train_loss", "val_loss", "val_rmse",
 						 "val_mae",    "val_r2",   "samples_per_s"};
 	const bool numbers = is_word(sw_spec_fixed_option(s, "loss"), "mse");
 	const char *const *names = numbers ? of_numbers : of_classes;
@@ -144,10 +144,9 @@ static void warn_dataset(struct sw_spec *s)
 		sw_spec_warn(
 			s, "/trainer/split_seed",
 			"\"split_seed\" has no effect: the data set names its validation part");
-	if (sw_json_get(dataset, "normalize") != NULL &&
-	    sw_json_get(s->trainer, "standardize") != NULL)
-		sw_spec_warn(s, "/trainer/standardize",
-			     "\"standardize\" has no effect: \"normalize\" gives the constants");
+	if (sw_json_get(dataset, "normalize") != NULL && sw_json_get(s->trainer, "scale") != NULL)
+		sw_spec_warn(s, "/trainer/scale",
+			     "\"scale\" has no effect: \"normalize\" gives the constants");
 }
 
 /* The smallest batch_size of a trial. */

@@ -1,8 +1,8 @@
 /* tests/sched/bayes/test_acquire_max.c — against the closed form of one normal, thrown numbers of
  * more, and differences. */
+#include "base/normal.h"
 #include "sched/bayes/acquire.h"
 #include "sched/bayes/acquire_max.h"
-#include "sched/num/normal.h"
 #include "sched/space/history.h"
 #include "tests/run.h"
 #include "tests/sched/suite.h"

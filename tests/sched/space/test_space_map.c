@@ -1,6 +1,6 @@
 /* tests/sched/space/test_space_map.c — from the unit cube to values and back: bounds, round trips,
  * counts. */
-#include "sched/num/normal.h"
+#include "base/normal.h"
 #include "sched/num/rng.h"
 #include "sched/space/space.h"
 #include "tests/run.h"

@@ -17,7 +17,7 @@
 static char folder[64];
 
 static const struct sw_data_want as_classes = {
-	.classes = true, .val_fraction = 0.5, .split_seed = 1, .standardize = false};
+	.classes = true, .val_fraction = 0.5, .split_seed = 1, .scale = SW_SCALE_NONE};
 
 static inline void folder_make(void)
 {

@@ -70,7 +70,8 @@ static const struct {
 	 " has no column \"something\": it has a, b, y"},
 	{"c1,c2,c3,c4,c5,c6,c7,c8,c9\n", true, "something", 0, "/label",
 	 " has no column \"something\": it has c1, c2, c3, c4, c5, c6, c7, c8, ..."},
-	{"y,a,y\n1,2,3\n3,4,5\n", true, "y", 0, "/label", " has two columns \"y\""},
+	{"y,a,y\n1,2,3\n3,4,5\n", true, "y", 0, "/path",
+	 ": line 1: columns 0 and 2 (from 0) are both called \"y\": rename one"},
 	{"a,y\n1,caf\xc3\xa9\n2,caf\xe9\n", true, "y", 0, "/path",
 	 ": line 3 has the byte 0xe9, which is not UTF-8: say \"encoding\": \"latin-1\", or "
 	 "convert the file (iconv -t UTF-8)"},
@@ -78,7 +79,7 @@ static const struct {
 	 ": line 1 has the byte 0xfc, which is not UTF-8: say \"encoding\": \"latin-1\", or "
 	 "convert the file (iconv -t UTF-8)"},
 	{"1,2\n3,4\n", false, "y", 0, "/label",
-	 "without a header a column is named by its number, from 0"},
+	 "without a header a column is named by its number, from 0 to 1"},
 	{"1,2\n3,4\n", false, NULL, 2, "/label", " has 2 columns: there is no column 2 (from 0)"},
 	{"1,2\n3,4\n", false, NULL, -3, "/label", " has 2 columns: there is no column -3 (from 0)"},
 };

@@ -81,7 +81,7 @@ TEST(classes_are_numbered_in_sorted_order)
 TEST(standardising_uses_the_training_rows_alone)
 {
 	const struct sw_data_want want = {
-		.val_fraction = 0.25, .split_seed = 3, .standardize = true};
+		.val_fraction = 0.25, .split_seed = 3, .scale = SW_SCALE_STANDARD};
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_data data;
 	double sum = 0, squares = 0;
@@ -93,23 +93,25 @@ TEST(standardising_uses_the_training_rows_alone)
 	ck_assert_uint_eq(data.classes, 0);
 	ck_assert_uint_eq(data.train.rows, 6);
 	for (size_t i = 0; i < 6; i++) {
-		sum += (double)data.train.x[2 * i];
-		squares += (double)data.train.x[2 * i] * (double)data.train.x[2 * i];
-		ck_assert_double_eq_tol((double)data.train.x[2 * i + 1], 0, 1e-6);
-		ck_assert(data.train.target[i] >= 1 && data.train.target[i] <= 8);
+		const double target = data.train.target[i] * data.target_unit + data.target_shift;
+
+		sum += (double)data.train.x[i];
+		squares += (double)data.train.x[i] * (double)data.train.x[i];
+		ck_assert_double_eq_tol(target, round(target), 1e-5);
+		ck_assert(round(target) >= 1 && round(target) <= 8);
 	}
 	ck_assert_double_eq_tol(sum, 0, 1e-5);
 	ck_assert_double_eq_tol(squares / 6, 1, 1e-5);
 	sw_data_fini(&data);
 }
 
-/* Row i has base + i * step, and base. */
+/* Row i has base + i * step, and base; the last one a step more, or it would be an index. */
 static const struct {
 	const char *what;
 	double base, step;
 } large[] = {
 	{"an ordinary column", 0, 1},  {"seconds of a minute", 1700000000, 1},
-	{"milliseconds", 1.7e12, 3e4}, {"an id of 19 digits", 1234567890123456768.0, 256},
+	{"milliseconds", 1.7e12, 3e4}, {"an id of 19 digits", 1234567890123456768.0, 65536},
 	{"metres", 5412345, 0.125},    {"a small deviation", 7, 1e-7},
 	{"a tiny one", 1, 1e-12},      {"it falls", -1700000000, -1},
 };
@@ -131,9 +133,8 @@ static void check_large(const struct sw_data *data, const char *what)
 		for (size_t i = 0; i < part->rows; i++) {
 			const double z = ((double)part->target[i] - mean) / sd;
 
-			ck_assert_msg(fabs(fabs((double)part->x[2 * i]) - fabs(z)) < 1e-3,
-				      "%s: %g for %g", what, (double)part->x[2 * i], z);
-			ck_assert_double_eq((double)part->x[2 * i + 1], 0);
+			ck_assert_msg(fabs(fabs((double)part->x[i]) - fabs(z)) < 1e-3,
+				      "%s: %g for %g", what, (double)part->x[i], z);
 		}
 	}
 }
@@ -141,43 +142,42 @@ static void check_large(const struct sw_data *data, const char *what)
 TEST_ROWS(column_large_beside_its_range_is_scaled_in_double, large)
 {
 	const struct sw_data_want want = {
-		.val_fraction = 0.25, .split_seed = 3, .standardize = true};
+		.val_fraction = 0.25, .split_seed = 3, .scale = SW_SCALE_STANDARD};
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_data data;
 	char text[2048] = "a,const,y\n";
 
 	for (int i = 0; i < 16; i++)
 		(void)snprintf(text + strlen(text), sizeof text - strlen(text), "%.17g,%.17g,%d\n",
-			       large[_i].base + i * large[_i].step, large[_i].base, i);
+			       large[_i].base + (i + i / 15) * large[_i].step, large[_i].base,
+			       i + i / 15);
 	table_put(text);
 	ck_assert_msg(load(&data, SET, want, &err) == SW_OK, "%s", err.msg);
 	check_large(&data, large[_i].what);
-	ck_assert_double_eq(data.target_shift, 0);
 	sw_data_fini(&data);
 }
 
-TEST_ROWS(target_large_beside_its_range_is_shifted, large)
+TEST_ROWS(target_large_beside_its_range_is_scaled, large)
 {
 	const struct sw_data_want want = {
-		.val_fraction = 0.25, .split_seed = 3, .standardize = true};
+		.val_fraction = 0.25, .split_seed = 3, .scale = SW_SCALE_STANDARD};
 	const double base = large[_i].base, step = large[_i].step;
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_data data;
 	char text[2048] = "a,y\n";
 
 	for (int i = 0; i < 16; i++)
-		(void)snprintf(text + strlen(text), sizeof text - strlen(text), "%d,%.17g\n", i,
-			       base + i * step);
+		(void)snprintf(text + strlen(text), sizeof text - strlen(text), "%d,%.17g\n",
+			       i + i / 15, base + (i + i / 15) * step);
 	table_put(text);
 	ck_assert_msg(load(&data, SET, want, &err) == SW_OK, "%s", err.msg);
-	ck_assert((data.target_shift != 0) == (base != 0));
 	for (size_t i = 1; i < data.train.rows; i++) {
 		const double y = (double)data.train.target[i] - (double)data.train.target[0];
 		const double x = (double)data.train.x[i] - (double)data.train.x[0];
 
 		/* as far from the first one as its row is; a's deviation is between 4 and 5 */
-		ck_assert_double_ge(y / step / x, 4);
-		ck_assert_double_le(y / step / x, 5);
+		ck_assert_double_ge(y * data.target_unit / step / x, 4);
+		ck_assert_double_le(y * data.target_unit / step / x, 5);
 	}
 	sw_data_fini(&data);
 }
@@ -190,10 +190,9 @@ static const struct {
 	{"0.5,y\n1,0\n2,1\n3,0\n", "/trainer/dataset/header: the first line is all numbers, and is "
 				   "taken for the names of the columns: "
 				   "\"header\": false makes a row of it"},
-	{"a,y\n1,0\n2,1\n3,NaN\n",
-	 "/trainer/dataset/label: data row 3 has the label \"NaN\", which is a class: "
-	 "leave out rows whose label is "
-	 "not known"},
+	{"a,b,y\nu,1,0\nv,2,1\nu,3,0\nv,1,1\nu,2,0\nv,3,1\nu,1,0\nv,2,1\nu,3,0\nv,1,1\n",
+	 "/trainer/dataset/columns: \"a\" gives the label away alone: is it known before the label "
+	 "is? If not, \"ignore\" it"},
 	{"a,y\n1,q0\n2,q1\n3,q2\n4,q3\n5,q4\n6,q5\n7,q6\n8,q7\n9,q8\n1,q9\n",
 	 "/trainer/dataset/label: 10 classes in 10 rows: is it an id, or a number to predict (loss "
 	 "\"mse\")?"},
@@ -216,9 +215,9 @@ static const struct {
 	double val_fraction;
 	const char *ptr, *says;
 } unfit[] = {
-	{"a,y\n1,x\n2,x\n", true, 0.5, "/label", "all rows have the same label"},
+	{"a,y\n1,x\n2,x\n", true, 0.5, "/label", "@/d.csv: all rows have the same label"},
 	{"a,y\n1,2\n2,red\n", false, 0.5, "/label",
-	 "the loss \"mse\" needs numbers, data row 2 has the label \"red\""},
+	 "the loss \"mse\" needs numbers, @/d.csv: line 3, column \"y\": \"red\" is none"},
 	{"a,y\n1,2\n2,3\n", true, 0.2, "", "val_fraction 0.2 of 2 rows leaves none to validate on"},
 };
 
@@ -232,7 +231,9 @@ TEST_ROWS(data_unfit_for_the_loss_gives_its_line, unfit)
 	want.val_fraction = unfit[_i].val_fraction;
 	table_put(unfit[_i].text);
 	ck_assert_int_eq(load(&data, SET, want, &err), SW_INVALID);
-	ck_assert_str_eq(err.msg, unfit[_i].says);
+	char says[1024];
+
+	ck_assert_str_eq(err.msg, with_folder(unfit[_i].says, says));
 	ck_assert_str_eq(err.ptr, unfit[_i].ptr);
 	ck_assert_ptr_null(data.memory);
 }
@@ -373,7 +374,7 @@ TEST_ROWS(trainer_takes_parameter_then_literal_then_default, options)
 	ck_assert_uint_eq(t.batch_size, options[_i].batch);
 	ck_assert_uint_eq(t.epochs, options[_i].epochs);
 	ck_assert_uint_eq(t.split_seed, 5);
-	ck_assert(t.classes && t.standardize);
+	ck_assert(t.classes && t.scale == SW_SCALE_AUTO);
 }
 
 RUN_TESTS(folder_make, folder_remove)

@@ -159,7 +159,7 @@ TEST(channels_are_measured_on_the_training_rows)
 	struct sw_data_want want = as_classes;
 	struct sw_data data;
 
-	want.standardize = true;
+	want.scale = SW_SCALE_AUTO;
 	ten_put();
 	load_ok(&data, TEN, want);
 	for (size_t c = 0; c < 3; c++) {

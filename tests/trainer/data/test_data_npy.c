@@ -20,7 +20,7 @@ TEST_ROWS(npy_large_beside_its_range_is_scaled_in_double, large)
 	struct sw_data data;
 
 	want.classes = false;
-	want.standardize = true;
+	want.scale = SW_SCALE_AUTO;
 	files_put("y.npy: <i8(4,)1 1.7e9 1700000001 1700000002 1700000003");
 	files_put(large[_i]);
 	load_ok(&data, PAIR, want);

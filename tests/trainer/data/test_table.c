@@ -21,17 +21,18 @@ static cJSON *shown(const char *text, const char *options)
 	return json;
 }
 
-/* Twelve rows of the column x with the values given, one after the other and again; the target
- * tells nothing of them. */
+/* Twelve rows of the column x with the values given, one after the other and again; z is numbers,
+ * and the target tells nothing of either. */
 static const char *column(const char *const *values, char separator, char out[2000])
 {
 	size_t n = 0, k = 0;
-	int at = sprintf(out, "x%cy\n", separator);
+	int at = sprintf(out, "x%cz%cy\n", separator, separator);
 
 	while (values[n])
 		n++;
 	for (int i = 0; i < 12; i++, k = (k + 1) % n)
-		at += sprintf(out + at, "%s%c%d\n", values[k], separator, i * 7 % 5);
+		at += sprintf(out + at, "%s%c%d%c%d\n", values[k], separator, i * i, separator,
+			      i * 7 % 5);
 	return out;
 }
 
@@ -146,6 +147,14 @@ static const struct {
 	{"x,y\n1,2\n", "{\"label\": \"y\", \"encoding\": \"utf-16\"}",
 	 "unknown encoding \"utf-16\""},
 	{"x,y\n1,2\n", NULL, "\"label\""},
+	{"x,y\n1,2\n2,2\n", "{\"label\": \"y\"}", ": all rows have the same label"},
+	{"x,y\n1,2\n1,3\n", "{\"label\": \"y\"}",
+	 " has no column to learn from: all are left out, the first because all rows have the same "
+	 "value"},
+	{"x,y\n1,2\n2,3\n3,4\n", "{\"label\": \"y\", \"columns\": {\"date\": [\"x\"]}}",
+	 "line 2, column \"x\" is no date"},
+	{"x,y\n1,2\n2,3\n3,4\n4,5\n5,6\n6,7\n7,8\n8,9\n9,10\n8,low\n", "{\"label\": \"y\"}",
+	 "line 11, column \"y\": \"low\" is not a number, as 9 of its cells are"},
 };
 
 TEST_ROWS(table_that_is_refused_has_one_line, no)

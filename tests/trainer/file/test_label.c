@@ -28,7 +28,7 @@ static void teardown(void)
 /* The trainer's text with the folder for "@", its parameters, its loss; what the label holds. */
 static const struct {
 	const char *trainer, *params;
-	bool classes, standardize;
+	bool classes, scale;
 	const char *label[9][2]; /* NULL: must not be there */
 } labels[] = {
 	{"{\"dataset\":{\"format\":\"csv\",\"path\":\"@/d.csv\",\"label\":\"kind\"},"
@@ -43,11 +43,16 @@ static const struct {
 	   "]},{\"linear\":2}]"},
 	  {"input", "{\"kind\":\"numbers\",\"shape\":[2]}"},
 	  {"output", "{\"loss\":\"cross_entropy\",\"outputs\":2,\"labels\":1}"},
-	  {"dataset", "{\"format\":\"csv\",\"header\":true,\"label_column\":1,\"label\":\"kind\"}"},
-	  {"columns", "[\"a\",\"b,\\\"c\\\"\"]"},
+	  {"dataset", "{\"format\":\"csv\"}"},
+	  {"table", "{\"target\":\"kind\",\"target_column\":1,\"width\":3,\"header\":true,\""
+		    "encoding\":\"utf-8\",\"columns\":[{\"name\":\"a\",\"column\":0,\"kind\":\""
+		    "number\",\"hole\":false,\"decimal\":\".\",\"fill\":[2.5],\"scale\":[{\"c"
+		    "enter\":2.5,\"width\":1.5,\"clip\":3}]},{\"name\":\"b,\\\"c\\\"\",\"column"
+		    "\":2,\"kind\":\"number\",\"hole\":false,\"decimal\":\".\",\"fill\":[4],\"s"
+		    "cale\":[{\"center\":4,\"width\":8,\"clip\":3}]}]}"},
 	  {"classes", "[\"x\",\"y, z\"]"},
-	  {"mean", "[2.5,4]"},
-	  {"std", "[1.118033988749895,4]"}}},
+	  {"mean", NULL},
+	  {"columns", NULL}}},
 	{"{\"dataset\":{\"format\":\"csv\",\"path\":\"@/n.csv\",\"label\":-1,\"header\":false},"
 	 "\"model\":{\"preset\":\"mlp\",\"outputs\":1,\"depth\":\"d\",\"width\":\"w\"},"
 	 "\"loss\":\"mse\"}",
@@ -56,12 +61,15 @@ static const struct {
 	 false,
 	 {{"model", "[{\"linear\":5},\"relu\",{\"linear\":1}]"},
 	  {"output", "{\"loss\":\"mse\",\"outputs\":1,\"labels\":1}"},
-	  {"dataset", "{\"format\":\"csv\",\"header\":false,\"label_column\":2}"},
-	  {"columns", NULL},
+	  {"dataset", "{\"format\":\"csv\"}"},
+	  {"table", "{\"target\":null,\"target_column\":2,\"width\":3,\"header\":false,\"e"
+		    "ncoding\":\"utf-8\",\"columns\":[{\"column\":0,\"kind\":\"number\",\"hol"
+		    "e\":false,\"decimal\":\".\",\"fill\":[3.5],\"scale\":[{\"center\":0,\"wi"
+		    "dth\":1}]}]}"},
 	  {"classes", NULL},
 	  {"mean", NULL},
 	  {"std", NULL},
-	  {"input", "{\"kind\":\"numbers\",\"shape\":[2]}"},
+	  {"input", "{\"kind\":\"numbers\",\"shape\":[1]}"},
 	  {"sweepd", "1"}}},
 	{"{\"dataset\":{\"format\":\"synthetic\",\"tokens\":6,\"vocab\":9,\"classes\":3,"
 	 "\"rows\":20},\"model\":[{\"embedding\":4},\"mean_tokens\",{\"linear\":3}]}",
@@ -85,7 +93,7 @@ static sw_status make(int i, char **out, struct sw_err *err)
 	cJSON *trainer = cJSON_Parse(with_folder(labels[i].trainer, text));
 	cJSON *params = cJSON_Parse(labels[i].params);
 	const struct sw_data_want want = {.classes = labels[i].classes,
-					  .standardize = labels[i].standardize,
+					  .scale = labels[i].scale ? SW_SCALE_AUTO : SW_SCALE_NONE,
 					  .val_fraction = 0.5,
 					  .all = true};
 	struct sw_data_source source;

@@ -47,7 +47,8 @@ static inline void load_on(const struct sw_ops *ops, const char *set)
 							 .val_fraction = 0.2,
 							 .split_seed = 7,
 							 .device_bytes = device_bytes,
-							 .standardize = set == wine},
+							 .scale = set == wine ? SW_SCALE_AUTO
+									      : SW_SCALE_NONE},
 				   ops, queue, &err) == SW_OK,
 		      "%s", err.msg);
 	cJSON_Delete(json);

@@ -243,7 +243,7 @@ static inline void gang_setup(const char *dataset, bool classes, size_t device_b
 				   (struct sw_data_want){.classes = classes,
 							 .val_fraction = 0.2,
 							 .split_seed = 7,
-							 .standardize = true,
+							 .scale = SW_SCALE_AUTO,
 							 .device_bytes = device_bytes},
 				   &sw_ops_cpu, queue, &err) == SW_OK,
 		      "%s: %s", err.ptr, err.msg);

@@ -50,7 +50,7 @@ static const struct {
 	  "\"val_los\": the sweep will fail; did you mean \"val_loss\"?"}},
 	{NAMED("val_accuracy") ",'loss':'mse'}}",
 	 {"/metric/name",
-	  "the trainer reports train_loss, val_loss, val_mse, val_mae, val_r2, samples_per_s, and "
+	  "the trainer reports train_loss, val_loss, val_rmse, val_mae, val_r2, samples_per_s, and "
 	  "no \"val_accuracy\": the "
 	  "sweep will fail"}},
 	{NAMED("val_loss") ",'optimizer':'adamw','momentum':0.9}}",
@@ -77,10 +77,9 @@ static const struct {
 	  "\"val_fraction\" has no effect: the data set names its validation part",
 	  "/trainer/split_seed",
 	  "\"split_seed\" has no effect: the data set names its validation part"}},
-	{SET("'normalize':{'mean':[0],'std':[1]}") ",'standardize':true}}",
-	 {"/trainer/standardize",
-	  "\"standardize\" has no effect: \"normalize\" gives the constants"}},
-	{SET("'validation':'split'") ",'val_fraction':0.1,'standardize':false}}", {NULL}},
+	{SET("'normalize':{'mean':[0],'std':[1]}") ",'scale':'standard'}}",
+	 {"/trainer/scale", "\"scale\" has no effect: \"normalize\" gives the constants"}},
+	{SET("'validation':'split'") ",'val_fraction':0.1,'scale':'none'}}", {NULL}},
 };
 
 TEST_ROWS(part_likely_mistake_is_warned_of, warned)

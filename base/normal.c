@@ -1,4 +1,4 @@
-#include "sched/num/normal.h"
+#include "base/normal.h"
 #include <assert.h>
 #include <math.h>
 
