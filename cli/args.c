@@ -42,7 +42,7 @@ const struct sw_option sw_options[] = {
 	 "of silence after which a client's trial goes to another client; none: a minute after its "
 	 "connection has closed"},
 	{"target", 0, SW_OPT_TARGET, SW_KIND_TEXT, AT(target), "VALUE",
-	 "of the metric at which the sweep ends"},
+	 "init: the column to predict; edit: the value of the metric at which the sweep ends"},
 	{"range", 0, SW_OPT_RANGE, SW_KIND_LIST, 0, "NAME=MIN..MAX",
 	 "a number's new range, narrower or wider; may be repeated"},
 	{"early-terminate", 0, SW_OPT_EARLY_TERMINATE, SW_KIND_TEXT, AT(early_terminate), "FILE",

@@ -59,6 +59,7 @@ static void print_options(struct sw_buf *b, const char *title, sw_opts bits)
 static const struct {
 	const char *verb, *line;
 } examples[] = {
+	{"init", "sweep init new.csv --target digit > new.json"},
 	{"submit", "sweep submit sweep.yaml --watch"},
 	{"validate", "sweep validate sweep.yaml"},
 	{"schema", "sweep schema > sweep.schema.json"},

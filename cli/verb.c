@@ -9,6 +9,11 @@
 static int verb_help(struct sw_cli *c);
 
 const struct sw_verb sw_verbs[] = {
+	{"init", sw_verb_init, SW_REF_NONE, 1, SW_ARGS_MAX, SW_OPT_TARGET, false,
+	 "FILE --target NAME [KEY=VALUE ...]", "writes a spec for a CSV file",
+	 "Says on stderr what it found in each column and what becomes of it. The spec that it\n"
+	 "prints has a list of layers and a search space, to be read and changed. KEY=VALUE is a\n"
+	 "key of the spec's dataset, such as encoding=latin-1.\n"},
 	{"submit", sw_verb_submit, SW_REF_NONE, 1, 1, SW_OPT_WATCH | SW_OPT_CLEAN_ENV, false,
 	 "FILE", "starts a sweep from a spec (JSON or YAML; \"-\" reads stdin)",
 	 "A name that ends in .yaml or .yml is YAML, as W&B has it.\nPrints the sweep's number; "

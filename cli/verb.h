@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 
 int sw_verb_dial(struct sw_cli *c);
+int sw_verb_init(struct sw_cli *c);
 int sw_verb_submit(struct sw_cli *c);
 int sw_verb_clone(struct sw_cli *c);
 int sw_verb_validate(struct sw_cli *c);
@@ -44,6 +45,10 @@ int sw_verb_rpc(struct sw_cli *c);
 
 /* The changes of an edit, one a line: "run_cap: 40 -> 80". */
 void sw_verb_edit_text(struct sw_cli *c, const cJSON *changes, const char *indent);
+
+/* Adds a word NAME=VALUE to the object: `lr=0.1` is a number, `optimizer=sgd` a string, `name="1"`
+ * the string 1. False: it is none, or there is such a name. */
+bool sw_verb_add_word(cJSON *object, const char *word);
 
 struct sw_csv;
 /* The header and a row for each trial. csv knows the columns. An exit status. */

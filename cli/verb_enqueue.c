@@ -5,8 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* `lr=0.1` is a number, `optimizer=sgd` a string, `name="1"` the string 1. */
-static bool add_word(cJSON *object, const char *word)
+bool sw_verb_add_word(cJSON *object, const char *word)
 {
 	const char *eq = strchr(word, '=');
 	struct sw_err err = SW_ERR_INIT;
@@ -65,7 +64,7 @@ int sw_verb_enqueue(struct sw_cli *c)
 	} else {
 		params = cJSON_CreateObject();
 		for (size_t i = 1; params != NULL && i < c->args.n_words; i++)
-			if (!add_word(params, c->args.word[i])) {
+			if (!sw_verb_add_word(params, c->args.word[i])) {
 				cJSON_Delete(params);
 				return sw_cli_usage(c,
 						    "enqueue: expected NAME=VALUE, each name "

@@ -1,6 +1,7 @@
 /* cli/verb_submit.c — submit, clone and validate: a spec from a file, or one that is stored, to the
  * daemon. */
 #include "cli/beside.h"
+#include "cli/dataset_text.h"
 #include "cli/pass_env.h"
 #include "cli/spec_file.h"
 #include "cli/sweep_text.h"
@@ -189,6 +190,21 @@ static void print_verdict(struct sw_cli *c, const cJSON *result)
 	pipeline_line(c, sw_json_get(result, "gang"));
 }
 
+/* The lines that `init` prints, of a CSV file that lies here. */
+static void print_columns(struct sw_cli *c, const cJSON *spec)
+{
+	const cJSON *dataset = sw_json_get(sw_json_get(spec, "trainer"), "dataset");
+	const char *path = sw_json_text(dataset, "path", NULL);
+	cJSON *found = NULL;
+
+	if (path == NULL || c->args.host != NULL ||
+	    strcmp(sw_json_text(dataset, "format", ""), "csv") != 0)
+		return;
+	if (sw_dataset_text_find(c, path, dataset, &found) == SW_EXIT_DONE)
+		sw_dataset_text(c, &c->out, path, found);
+	cJSON_Delete(found);
+}
+
 int sw_verb_validate(struct sw_cli *c)
 {
 	struct sw_reply r = SW_REPLY_INIT;
@@ -202,6 +218,7 @@ int sw_verb_validate(struct sw_cli *c)
 	if (status == SW_EXIT_DONE && !(c->args.given & SW_OPT_JSON)) {
 		print_verdict(c, r.result);
 		sw_sweep_text_model(c, spec);
+		print_columns(c, spec);
 	}
 	cJSON_Delete(spec);
 	sw_client_reply_fini(&r);

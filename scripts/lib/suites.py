@@ -30,7 +30,7 @@ E2E = {
     "store": "state_safety",
     "trainer": "best memory train",
     "trainer/comm": "gang gang_faults",
-    "trainer/data": "data_formats",
+    "trainer/data": "data_formats tables",
     "trainer/file": "checkpoint checkpoint_files",
     "trainer/net": "predict",
     "worker": "pbt promote",

@@ -188,7 +188,7 @@ def test_examples_of_the_help_run(start, tmp_path):
     verbs = re.findall(r"^  ([a-z]+)", sweep_command(daemon, "help")[1].split("\n\n")[1], re.M)
     lines = [line for verb in verbs
              for line in re.findall(r"^  (sweep .*)", sweep_command(daemon, "help", verb)[1].partition("Example:\n")[2], re.M)]
-    order = ["submit", "validate", "schema", "ls", "show", "trials", "watch", "best", "why", "simulate", "log", "checkpoint",
+    order = ["init", "submit", "validate", "schema", "ls", "show", "trials", "watch", "best", "why", "simulate", "log", "checkpoint",
              "fit", "predict", "extend", "pause", "edit", "enqueue", "resume", "cancel", "tag", "note", "clone",
              "devices", "rpc", "rm"]
     lines.sort(key=lambda line: (order + [line.split()[1]]).index(line.split()[1]))

@@ -39,6 +39,7 @@ NOT_RUN = [
       for page in ("docs/coming-from.md", "clients/python/README.md")),
     ("docs/coming-from.md", "from scipy.stats", "needs scikit-learn; tests/peers/test_sklearn.py has such searches"),
     ("docs/coming-from.md", "import sweepd.optuna\n", "needs PyTorch and transformers; their script is in tests/peers/scripts"),
+    ("docs/tables.md", "import pandas, sweepd", "needs pandas; tests/peers/test_tables.py has such models"),
     ("docs/plots.md", "python3 -m sweepd.tensorboard", "needs TensorBoard; tests/peers/test_tensorboard.py runs it"),
 ]
 # Blocks that are files, by their names in the reader's folder.
@@ -67,6 +68,12 @@ k % 2 {print >f}' docs/coming-from.md
     "docs/plots.md": DAEMON + SHORT + "short examples/digits.json '{\"run_cap\": 3}'\n",
     "docs/predict.md": DAEMON + "sweep submit examples/digits.json --watch >/dev/null\n"
                                 "sweep checkpoint 1 --out model.safetensors\ncp data/digits.csv new.csv\n",
+    "docs/tables.md": DAEMON + """python3 -c 'print("id,area,kind,price")
+for r in range(60): print(f"{r + 1},{r * 37 % 101},{r % 3}x,{r * 37 % 101 * 3000}")' >houses.csv
+cp houses.csv new.csv
+python3 -c 'print("invoice;customer;sold;returned")
+for r in range(90): print(f"f{r * 7 % 90};{r % 9}y;{r % 28 + 1}.03.2024;{r * 7 % 10 > 6}")' >sales.csv
+""",
     "docs/replay.md": DAEMON + SHORT + """short examples/digits.json '{}'
 short examples/digits.json '{"early_terminate": null}'
 short examples/digits.json '{"method": "tpe", "early_terminate": null, "run_cap": 5}'

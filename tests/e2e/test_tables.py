@@ -1,0 +1,84 @@
+"""CSV tables: what `sweep-worker table` and `sweep init` say of them, and the way from a table to predictions."""
+import json
+import os
+import re
+
+import pytest
+
+from bad_tables import BAD
+from harness import BIN, environment, sweep_command
+
+
+def table(path, options, folder):
+    """sweep-worker's exit status, what it says, and its peak memory in MiB."""
+    out = os.path.join(folder, "out")
+    words = [os.path.join(BIN, "sweep-worker"), "table", str(path), json.dumps(options)]
+    child = os.posix_spawn(words[0], words, environment(), file_actions=[
+        (os.POSIX_SPAWN_OPEN, 1, out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)])
+    _, status, used = os.wait4(child, 0)
+    with open(out, encoding="utf-8") as file:
+        return os.waitstatus_to_exitcode(status), json.load(file), used.ru_maxrss / 1024
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_table_has_one_line_that_says_where_it_is_wrong(tmp_path, name):
+    text, options, where, words = BAD[name]
+    text = text() if callable(text) else text
+    path = tmp_path / "bad.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    status, said, peak = table(path, {"label": "y", **options}, tmp_path)
+    if where == "error":
+        assert status == 1 and set(said) == {"error"}, said
+        line = said["error"]
+        assert "bad.csv" in line or '"' in line, line
+    else:
+        assert status == 0, said
+        column = next(c for c in said["columns"] if c["name"] == where)
+        line = f"{column['becomes']}: {column.get('warning', '')}"
+    assert re.search(words, line) and "\n" not in line and len(line) < 400, line
+    assert peak < 256 + ("SWEEPD_SANITIZED" in os.environ) * 4096, f"{peak} MiB"
+
+
+NOWHERE = "/no/such/socket"  # init asks no daemon
+HOUSES = "id,area,kind,seen,price\n" + "".join(
+    f"{r + 1},{'' if r % 9 == 0 else r * 37 % 101 + 40},{('flat', 'house', 'hut')[r * 7 % 3]},2024-{r % 12 + 1:02}-03,"
+    f"{(r * 37 % 101 + 40) * 3000 + r * 7 % 3 * 40000}\n" for r in range(120))
+
+
+def test_init_prints_a_line_a_column_and_a_spec_that_validate_takes_with_the_same_lines(tmp_path):
+    (tmp_path / "houses.csv").write_text(HOUSES)
+    status, text, lines = sweep_command(NOWHERE, "init", "houses.csv", "--target", "price", cwd=tmp_path)
+    assert status == 0, lines
+    said = {line.split()[0]: line for line in lines.splitlines()[2:]}
+    assert list(said) == ["id", "area", "kind", "seen", "price"], lines
+    assert re.search(r"number +14 ", said["area"]) and "left out" in said["id"] and "date" in said["seen"], lines
+    spec = json.loads(text)
+    assert spec["name"] == "houses" and len(spec["parameters"]) == 6 and spec["early_terminate"]["type"] == "asha"
+    assert spec["trainer"]["dataset"] == {"format": "csv", "path": "houses.csv", "label": "price"}
+    assert spec["trainer"]["model"][-1] == {"linear": 1} and spec["trainer"]["loss"] == "mse", spec
+    (tmp_path / "spec.json").write_text(text)
+    status, verdict, _ = sweep_command(NOWHERE, "validate", "spec.json", cwd=tmp_path)
+    assert status == 0 and verdict.endswith(lines.partition("\n")[2]), verdict
+
+
+def test_init_puts_words_into_the_dataset_and_obeys_them(tmp_path):
+    (tmp_path / "h.csv").write_text(HOUSES)
+    words = ["init", "h.csv", "--target", "kind", 'columns={"ignore": ["seen"]}', "header=true"]
+    status, text, lines = sweep_command(NOWHERE, *words, cwd=tmp_path)
+    assert status == 0 and re.search(r"\nseen +ignored.*left out", lines), lines
+    spec = json.loads(text)
+    assert spec["trainer"]["dataset"] == {"format": "csv", "path": "h.csv", "label": "kind",
+                                          "columns": {"ignore": ["seen"]}, "header": True}
+    assert spec["trainer"]["model"][-1] == {"linear": 3} and spec["trainer"]["loss"] == "cross_entropy", spec
+
+
+@pytest.mark.parametrize("words, wanted, line", [
+    (["h.csv"], 2, "--target NAME"), (["-", "--target", "price"], 2, "needs a file"),
+    (["h.csv", "--target", "price", "header"], 2, "KEY=VALUE, each key once, not 'header'"),
+    (["h.csv", "--target", "price", "label=area"], 2, "each key once"),
+    (["h.csv", "--target", "prize"], 1, '"price"'), (["none.csv", "--target", "price"], 1, "none.csv"),
+    (["h.csv", "--target", "price", "hedaer=false"], 1, "hedaer")])
+def test_init_of_what_it_cannot_take_prints_no_spec(tmp_path, words, wanted, line):
+    (tmp_path / "h.csv").write_text(HOUSES)
+    status, out, wrong = sweep_command(NOWHERE, "init", *words, cwd=tmp_path)
+    assert (status, out) == (wanted, "") and line in wrong and wrong.count("\n") == 1, wrong
