@@ -1,0 +1,110 @@
+"""Columns of a table as the inputs of a net, by the metadata of its model (docs/predict.md): what sweepd reads in the
+text of a cell, and what pandas has made of it."""
+import datetime
+import re
+import statistics
+
+from ._errors import SweepdError
+
+HOLES = {"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "?", "-"}
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
+DATE = re.compile(r"(\d{1,4})[-/.](\d{1,4})[-/.](\d{1,4})(?:[ T](\d{1,2}):(\d{1,2})(?::(\d\d(?:\.\d*)?))?"
+                  r"(?:Z|([+-])(\d\d):?(\d\d)?)?)?")
+ORDERS = {"2024-01-31": (0, 1, 2), "31.01.2024": (2, 1, 0), "01/31/2024": (2, 0, 1)}
+EPOCH = datetime.date(1970, 1, 1).toordinal()
+LARGEST = 1e150
+
+
+def inputs(numpy, column, cells):
+    """float32 [rows, inputs] of one column."""
+    cells = list(cells.tolist() if hasattr(cells, "tolist") else cells)
+    hole = numpy.array([_is_hole(cell) for cell in cells], bool)
+    parts = [_category(numpy, column, cells, hole)] if column["kind"] == "category" else [
+        _scaled(numpy, scale, values)[:, None]
+        for scale, values in zip(column["scale"], _numbers(numpy, column, cells, hole))]
+    return numpy.concatenate(parts + [hole[:, None]] * column["hole"], axis=1).astype(numpy.float32)
+
+
+def _is_hole(cell):
+    return cell.strip().lower() in HOLES if isinstance(cell, str) else cell is None or cell != cell or str(cell) in (
+        "<NA>", "NaT")
+
+
+def _category(numpy, column, cells, hole):
+    places = {value: i for i, value in enumerate(column["values"])}
+    out = numpy.zeros((len(cells), len(places)), numpy.float32)
+    for row, cell in enumerate(cells):
+        at = None if hole[row] else next((places[text] for text in _texts(cell) if text in places), None)
+        if at is not None:
+            out[row, at] = 1
+    return out
+
+
+def _texts(cell):
+    """How a file may have written the cell: pandas makes 1.0 of 1 where there are holes, and True of true."""
+    text = str(cell).strip()
+    yield text
+    if isinstance(cell, float) and cell.is_integer():
+        yield str(int(cell))
+    if isinstance(cell, bool):
+        yield from (text.lower(), text.upper())
+
+
+def _numbers(numpy, column, cells, hole):
+    """An array for each number that a cell has: one, or three of a date. Holes are filled."""
+    read = _date if column["kind"] == "date" else _number
+    out = numpy.empty((len(column["fill"]), len(cells)))
+    for row, cell in enumerate(cells):
+        try:
+            out[:, row] = column["fill"] if hole[row] else read(column, cell)
+        except ValueError:
+            raise SweepdError(f"row {row + 1}, column {column.get('name', column['column'])!r}: {cell!r} is not a {column['kind']}") from None
+    return out
+
+
+def _number(column, cell):
+    if isinstance(cell, str):
+        text = cell.strip()
+        if column["decimal"] == ",":
+            text = text.translate({ord("."): ",", ord(","): "."})
+        if GROUPED.fullmatch(text):
+            text = text.replace(",", "")
+        if not NUMBER.fullmatch(text):
+            raise ValueError
+        cell = text
+    return min(max(float(cell), -LARGEST), LARGEST)
+
+
+def _date(column, cell):
+    """Days since 1970-01-01, the month, the day of the week."""
+    if not isinstance(cell, datetime.date):
+        found = DATE.fullmatch(str(cell).strip())
+        if not found:
+            raise ValueError
+        year, month, day = (int(found[1 + i]) for i in ORDERS[column["form"]])
+        at, part = datetime.date(year, month, day), 0.0
+        if found[4]:
+            part = (int(found[4]) * 3600 + int(found[5]) * 60 + float(found[6] or 0)) / 86400
+        if found[7]:
+            part -= (-1 if found[7] == "-" else 1) * (int(found[8]) * 60 + int(found[9] or 0)) / 1440
+        return at.toordinal() - EPOCH + part, at.month, at.weekday()
+    part = 0.0
+    if isinstance(cell, datetime.datetime):
+        part = (cell.hour * 3600 + cell.minute * 60 + cell.second + cell.microsecond / 1e6) / 86400
+        part -= (cell.utcoffset() or datetime.timedelta()).total_seconds() / 86400
+    return cell.toordinal() - EPOCH + part, cell.month, cell.weekday()
+
+
+def _scaled(numpy, scale, values):
+    if "quantiles" in scale:
+        known = numpy.array(scale["quantiles"])
+        first, behind = (numpy.searchsorted(known, values, side) for side in ("left", "right"))
+        # of several equal ones the middle, else between its neighbours
+        rank = numpy.where(behind > first, (first + behind - 1) / 2,
+                           numpy.interp(values, known, numpy.arange(len(known))))
+        normal = statistics.NormalDist().inv_cdf
+        return numpy.array([normal(min(max(r, .001), .999)) for r in rank / (len(known) - 1)])
+    z = (values - scale["center"]) / scale["width"]
+    clip = scale.get("clip")
+    return z.clip(-3.4e38, 3.4e38) if clip is None else z / numpy.sqrt(1 + (z / clip) ** 2)

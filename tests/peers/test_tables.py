@@ -1,0 +1,94 @@
+"""sweepd.load: a model of a table gives in Python, by numpy and by PyTorch, what `sweep predict` prints."""
+import importlib.util
+import io
+
+import pytest
+
+pandas = pytest.importorskip("pandas", reason="pandas cannot be installed here")
+
+import numpy as np  # noqa: E402
+
+import sweepd  # noqa: E402
+from harness import Daemon, sweep_command, trained  # noqa: E402
+from sweepd import _model  # noqa: E402
+
+TORCH = importlib.util.find_spec("torch") is not None
+LAYERS = [{"linear": 16}, "batchnorm", "gelu", {"residual": [{"linear": 16}, "silu", {"dropout": 0.2}]}, "layernorm", "tanh",
+          {"residual": [{"linear": 12}, "relu"]}, "sigmoid", {"activation": "relu"}]
+
+
+def cells(r):
+    """A row: numbers with a hole and with marks between thousands, words, one of a few rows, a flag, a date, the targets."""
+    return ["" if r % 9 == 0 else f"{r * 37 % 101 / 8}", f"{r * 31 % 7 + 1},{r * 83 % 1000:03}", "abc"[r % 3] + ("?" * (r == 3)),
+            "NA" if r % 5 == 0 else f"w{r % 50}", str(r % 4 < 2), f"2024-{r % 12 + 1:02}-{r % 28 + 1:02} {r % 24:02}:30",
+            "" if r % 8 == 0 else str(r % 5),
+            ("low", "high", "top")[r * 7 % 3 if r % 4 else 0], f"{250000 + r * 37 % 101 * 900}"]
+
+
+NAMES = ["a", "b", "c", "d", "flag", "seen", "rooms", "class", "price"]
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """{(target, scale): (model's file, what predict prints)}, and rows that it has not seen."""
+    folder = tmp_path_factory.mktemp("tables")
+    for name, rows in (("train", range(300)), ("new", range(300, 420))):
+        lines = [",".join(f'"{cell}"' for cell in line) for line in [NAMES, *map(cells, rows)]]
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    daemon = Daemon(tmp_path_factory.mktemp("daemon"), devices="cpu:2").start()
+    made = {}
+    for scale in ("auto", "standard", "quantile", "none"):
+        for target, other, outputs in (("class", "price", 3), ("price", "class", 1)):
+            spec = trained(epochs=3, run_cap=1, parameters={"lr": {"value": .01}, "batch_size": {"value": 16}},
+                           dataset={"format": "csv", "path": str(folder / "train.csv"), "label": target,
+                                    "columns": {"ignore": [other], "category": ["rooms"]}}, layers=LAYERS + [{"linear": outputs}])
+            spec["trainer"].update(loss="mse" if outputs == 1 else "cross_entropy", scale=scale)
+            sweep = daemon.client().run(spec, "COMPLETED")
+            path = str(folder / f"{target}-{scale}")
+            assert sweep_command(daemon, "checkpoint", sweep, "--out", path)[0] == 0
+            status, out, wrong = sweep_command(daemon, "predict", path, folder / "new.csv")
+            assert status == 0, wrong
+            made[target, scale] = path, pandas.read_csv(io.StringIO(out))
+    daemon.stop()
+    return made, folder / "new.csv"
+
+
+@pytest.mark.parametrize("by", ["numpy", pytest.param("torch", marks=pytest.mark.skipif(not TORCH, reason="no PyTorch"))])
+@pytest.mark.parametrize("scale", ["auto", "standard", "quantile", "none"])
+def test_frame_of_raw_rows_gives_what_predict_prints(models, monkeypatch, scale, by):
+    made, new = models
+    monkeypatch.setattr(_model.importlib.util, "find_spec", lambda name: object() if by == "torch" else None)
+    for frame in (pandas.read_csv(new), pandas.read_csv(new, dtype=str, keep_default_na=False),
+                  pandas.read_csv(new, parse_dates=["seen"], thousands=",")[NAMES[::-1]]):
+        path, printed = made["class", scale]
+        model = sweepd.load(path)
+        wanted = printed[[f"p_{name}" for name in model.classes]].to_numpy()
+        assert np.abs(model.proba(frame) - wanted).max() < 1e-5
+        assert model.predict(frame) == printed["prediction"].tolist()
+        path, printed = made["price", scale]
+        got, wanted = np.array(sweepd.load(path).predict(frame)), printed["prediction"].to_numpy()
+        assert np.abs(got - wanted).max() < 1e-5 * max(wanted.std(), np.abs(wanted).max())
+    assert np.abs(sweepd.load(path).predict({name: frame[name].tolist() for name in NAMES}) - wanted).max() < 10
+
+
+def test_rows_that_are_not_of_the_table_are_refused(models):
+    made, new = models
+    model, frame = sweepd.load(made["class", "auto"][0]), pandas.read_csv(new)
+    with pytest.raises(sweepd.SweepdError, match="no column 'a'"):
+        model(frame.drop(columns="a"))
+    with pytest.raises(sweepd.SweepdError, match="row 3, column 'a': 'x' is not a number"):
+        model(frame.assign(a=["1", "2", "x"] * 40))
+    with pytest.raises(sweepd.SweepdError, match="row 1, column 'seen': '2024-02-30' is not a date"):
+        model(frame.assign(seen="2024-02-30"))
+    with pytest.raises(sweepd.SweepdError, match="no safetensors file"):
+        sweepd.load(str(new))
+
+
+@pytest.mark.skipif(not TORCH, reason="no PyTorch")
+def test_model_is_a_module_that_can_be_trained_on(models):
+    import torch
+    made, new = models
+    model = sweepd.load(made["price", "auto"][0])
+    assert isinstance(model, torch.nn.Module) and not model.training
+    model(pandas.read_csv(new)).sum().backward()
+    assert model.net[0].weight.grad.abs().sum() > 0
