@@ -2,6 +2,7 @@
 #include "base/buf.h"
 #include "base/fault.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "trainer/predictor.h"
 #include "trainer/shown.h"
 #include <errno.h>
@@ -172,8 +173,28 @@ static sw_status all(struct predict *d, struct sw_err *err)
 	return rc == SW_OK ? written : rc;
 }
 
+/* Says which columns had values that the model has no input for. */
+static void say_unseen(const struct sw_encoder *e, struct sw_buf *said)
+{
+	char name[44], number[24];
+
+	for (size_t i = 0; i < e->n; i++) {
+		const struct sw_input *in = &e->input[i];
+
+		(void)snprintf(number, sizeof number, "%zu", in->column);
+		if (in->unseen)
+			(void)sw_buf_addf(
+				said,
+				"column %s: %zu cells have a value that was not in the "
+				"training rows, or was rare there (\"%s\"): they count as "
+				"none\n",
+				in->name ? sw_text_show(in->name, name) : number, in->unseen,
+				in->unseen_text);
+	}
+}
+
 sw_status sw_predict(const char *model, const char *rows, const char *format, int to,
-		     unsigned cores, struct sw_err *err)
+		     unsigned cores, struct sw_buf *said, struct sw_err *err)
 {
 	struct predict *d = sw_calloc(1, sizeof *d);
 	sw_status rc;
@@ -192,6 +213,7 @@ sw_status sw_predict(const char *model, const char *rows, const char *format, in
 	}
 	if (rc == SW_OK)
 		rc = all(d, err);
+	say_unseen(&d->p.table, said);
 	sw_rows_close(d->rows);
 	sw_predictor_close(&d->p);
 	sw_buf_fini(&d->out);

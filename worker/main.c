@@ -189,13 +189,20 @@ static int predict_main(const char *model, const char *data, const char *format)
 {
 	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	struct sw_err err = SW_ERR_INIT;
+	struct sw_buf said;
 
 	/* a reader that leaves is seen by the write */
 	(void)signal(SIGPIPE, SIG_IGN);
-	return sw_predict(model, data, format, STDOUT_FILENO, cores > 1 ? (unsigned)cores : 1,
-			  &err) == SW_OK
-		       ? 0
-		       : complain(err.msg);
+	sw_buf_init(&said, SW_FRAME_MAX);
+	const sw_status rc = sw_predict(model, data, format, STDOUT_FILENO,
+					cores > 1 ? (unsigned)cores : 1, &said, &err);
+
+	for (char *line = said.data, *end; line && (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		(void)complain(line);
+	}
+	sw_buf_fini(&said);
+	return rc == SW_OK ? 0 : complain(err.msg);
 }
 
 static int table_main(const char *path, const char *options)

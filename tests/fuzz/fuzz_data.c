@@ -32,6 +32,14 @@ static const struct {
 	 true},
 	{"x.bin", NULL,
 	 "{\"format\":\"tokens\",\"path\":\"@/x.bin\",\"length\":3,\"dtype\":\"uint32\"}", true},
+	{"d.csv", NULL,
+	 "{\"format\":\"csv\",\"path\":\"@/d.csv\",\"label\":0,\"header\":false,"
+	 "\"encoding\":\"latin-1\",\"split\":{\"by\":\"1\",\"test\":0.1}}",
+	 false},
+	{"d.csv", NULL,
+	 "{\"format\":\"csv\",\"path\":\"@/d.csv\",\"label\":-1,\"group\":\"g\","
+	 "\"columns\":{\"category\":[\"c\"],\"date\":[\"d\"],\"number\":[\"n\"]}}",
+	 true},
 };
 #define FORMAT_N (sizeof formats / sizeof formats[0])
 

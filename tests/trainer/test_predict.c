@@ -12,6 +12,8 @@
 static char written[65536];
 
 /* rows: a name in the folder. What was written is a text in `written`. */
+static struct sw_buf said; /* by the last one */
+
 static sw_status predict(const char *rows, const char *format, struct sw_err *err)
 {
 	char model[128], data[200], out[128];
@@ -24,7 +26,9 @@ static sw_status predict(const char *rows, const char *format, struct sw_err *er
 	snprintf(out, sizeof out, "%s/out.csv", folder);
 	fd = open(out, O_RDWR | O_CREAT | O_TRUNC, 0600);
 	ck_assert_int_ge(fd, 0);
-	status = sw_predict(model, data, format, fd, 1, err);
+	sw_buf_fini(&said);
+	sw_buf_init(&said, 65536);
+	status = sw_predict(model, data, format, fd, 1, &said, err);
 	n = pread(fd, written, sizeof written - 1, 0);
 	ck_assert_int_ge(n, 0);
 	written[n] = '\0';
@@ -326,6 +330,20 @@ TEST(model_with_any_byte_changed_is_read_or_refused)
 	ck_assert_uint_gt(refused, n / 3);
 }
 
+TEST(values_that_have_no_input_are_counted_and_said)
+{
+	struct sw_err err = SW_ERR_INIT;
+
+	model_make(TABLE);
+	put("d.csv", "zone\nRM\nRX\n\"\"\nRY\n", 17);
+	ck_assert_msg(predict("d.csv", NULL, &err) == SW_OK, "%s", err.msg);
+	ck_assert_str_eq(written, HEAD "1,1,0.731058579,0.268941421,0.731058579\n"
+				       "2,0," EVEN "3,0," EVEN "4,0," EVEN);
+	ck_assert_str_eq(said.data,
+			 "column zone: 2 cells have a value that was not in the training "
+			 "rows, or was rare there (\"RX\"): they count as none\n");
+}
+
 TEST(predictions_that_nobody_reads_end_without_an_error)
 {
 	struct sw_err err = SW_ERR_INIT;
@@ -339,7 +357,7 @@ TEST(predictions_that_nobody_reads_end_without_an_error)
 	ck_assert_int_eq(pipe(ends), 0);
 	close(ends[0]);
 	signal(SIGPIPE, SIG_IGN);
-	ck_assert_int_eq(sw_predict(model, data, NULL, ends[1], 1, &err), SW_OK);
+	ck_assert_int_eq(sw_predict(model, data, NULL, ends[1], 1, &said, &err), SW_OK);
 	close(ends[1]);
 }
 

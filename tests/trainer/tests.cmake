@@ -1,5 +1,7 @@
 sw_test(trainer/data/test_csv.c sw_trainer PkgConfig::ZLIB m)
 sw_test(trainer/data/test_table.c sw_trainer)
+sw_test(trainer/data/test_encode.c sw_trainer m)
+sw_test(trainer/data/test_split.c sw_trainer m)
 sw_test(trainer/comm/test_comm.c sw_trainer Threads::Threads)
 sw_test(trainer/model/test_model.c sw_trainer)
 sw_test(trainer/test_train.c sw_trainer m)

@@ -228,7 +228,9 @@ static sw_status place(struct sw_data *out, struct sw_raw *raw, const struct sw_
 		channels_make(raw, set, order, skip, scale, channels, moments);
 	else if (scaled)
 		standardize(raw, order, skip, moments);
-	if (raw->value && scale)
+	out->target_shift = raw->shift;
+	out->target_unit = raw->unit;
+	if (raw->value && scale && !table)
 		targets_scale(out, raw, order, skip);
 	if (scaled)
 		rc = sw_data_about_numbers(&out->about, moments, scales, &out->about.mean, err);

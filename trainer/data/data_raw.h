@@ -34,10 +34,11 @@ struct sw_raw {
 	int32_t *label;  /* int32[rows][labels], or NULL */
 	float *value;    /* float[rows], each less value_base; or NULL */
 	double value_base;
-	size_t labels;  /* of a row: 1 or t */
-	size_t classes; /* 0: values */
-	size_t vocab;   /* TOKENS */
-	int32_t *order; /* [rows], of a table: the val rows to validate on, test rows, others */
+	size_t labels;      /* of a row: 1 or t */
+	size_t classes;     /* 0: values */
+	size_t vocab;       /* TOKENS */
+	double shift, unit; /* of a table: of its values, which are scaled; unit 0: they are not */
+	int32_t *order;     /* [rows], of a table: the val rows to validate on, test rows, others */
 	size_t val, test;
 	size_t most; /* bytes that rows and labels may take; 0: any */
 	struct sw_data_about about;

@@ -7,6 +7,7 @@
 #include "trainer/data/data_raw.h"
 #include "trainer/data/encode.h"
 #include "trainer/data/split.h"
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct making {
 	size_t group, by;   /* columns, or t.columns */
 	uint64_t *in_group; /* [rows], or NULL */
 	double *at;         /* [rows], or NULL */
+	double *value;      /* [rows], or NULL: the targets */
 	bool *train;        /* [rows]: is it one that is measured? */
 };
 
@@ -84,7 +86,7 @@ static sw_status target_take(struct making *m, const struct sw_csv_reader *r, si
 			r->file.show, r->line, sw_csv_column_show(r, m->t.target, where),
 			sw_text_show(cell->text, show),
 			sw_cell_plain(cell, &v) ? "too large" : "none");
-	m->out->value[at] = sw_data_less(v, &m->out->value_base);
+	m->value[at] = v;
 	return SW_OK;
 }
 
@@ -191,11 +193,10 @@ static sw_status labels_make(struct making *m, struct sw_err *err)
 	if (m->want->classes)
 		m->out->label = sw_calloc(rows, sizeof *m->out->label);
 	else
-		m->out->value = sw_calloc(rows, sizeof *m->out->value);
+		m->value = sw_calloc(rows, sizeof *m->value);
 	m->in_group = set->group ? sw_malloc(rows * sizeof *m->in_group) : NULL;
 	m->at = set->by ? sw_malloc(rows * sizeof *m->at) : NULL;
-	if ((!m->out->label && !m->out->value) || (set->group && !m->in_group) ||
-	    (set->by && !m->at))
+	if ((!m->out->label && !m->value) || (set->group && !m->in_group) || (set->by && !m->at))
 		return no_memory(m, err);
 	rc = each_row(m, row_take, err);
 	return rc == SW_OK && m->want->classes ? classes_make(m, err) : rc;
@@ -235,6 +236,37 @@ static sw_status parts_make(struct making *m, struct sw_err *err)
 		return no_memory(m, err);
 	for (size_t i = want->all ? 0 : split.val + split.test; i < m->t.rows; i++)
 		m->train[split.order[i]] = true;
+	return SW_OK;
+}
+
+/* Targets as inputs: less the mean of the training rows, over their deviation. The loss and the
+ * metrics are given back their unit, and predictions both. */
+static sw_status values_make(struct making *m, struct sw_err *err)
+{
+	struct sw_raw *out = m->out;
+	double n = 0, mean = 0, square = 0;
+
+	if (!m->value)
+		return SW_OK; /* classes */
+	out->value = sw_malloc(m->t.rows * sizeof *out->value);
+	if (!out->value)
+		return no_memory(m, err);
+	for (size_t i = 0; i < m->t.rows; i++) {
+		n += m->train[i];
+		mean += m->train[i] ? m->value[i] : 0;
+	}
+	mean /= n > 0 ? n : 1;
+	for (size_t i = 0; i < m->t.rows; i++)
+		square += m->train[i] ? (m->value[i] - mean) * (m->value[i] - mean) : 0;
+	if (m->want->scale != SW_SCALE_NONE) {
+		const double sd = n > 0 ? sqrt(square / n) : 0;
+
+		out->shift = mean;
+		out->unit = sd > DBL_EPSILON / 2 * fabs(mean) ? sd : 1;
+	}
+	for (size_t i = 0; i < m->t.rows; i++)
+		out->value[i] =
+			(float)(out->unit != 0 ? (m->value[i] - mean) / out->unit : m->value[i]);
 	return SW_OK;
 }
 
@@ -350,6 +382,8 @@ sw_status sw_data_table(struct sw_raw *out, const struct sw_data_source *source,
 	if (rc == SW_OK)
 		rc = parts_make(&m, err);
 	if (rc == SW_OK)
+		rc = values_make(&m, err);
+	if (rc == SW_OK)
 		rc = sw_encoder_fit(&m.e, &m.t, source->path, &source->set, want->scale, m.train,
 				    err);
 	if (rc == SW_OK)
@@ -365,6 +399,7 @@ sw_status sw_data_table(struct sw_raw *out, const struct sw_data_source *source,
 	sw_table_fini(&m.t);
 	free(m.in_group);
 	free(m.at);
+	free(m.value);
 	free(m.train);
 	return rc;
 }

@@ -119,36 +119,59 @@ static sw_status map_by_place(struct rows_csv *c, struct sw_err *err)
 
 /* --- a table --- */
 
-/* Finds the file's column of each input, by its name. */
-static sw_status table_by_name(struct rows_csv *c, struct sw_err *err)
+static sw_status no_column(const struct rows_csv *c, const char *name, bool twice,
+			   struct sw_err *err)
 {
-	const struct sw_encoder *e = c->want.table;
-	sw_status rc = sw_csv_names(&c->r, err);
+	const char *near = sw_nearest(name, (const char *const *)c->r.name, c->r.columns);
 	char show[44], other[44];
 
-	for (size_t i = 0; rc == SW_OK && i < e->n; i++) {
-		const char *name = e->input[i].name, *near;
-		bool twice;
+	sw_text_show(name, show);
+	if (twice)
+		return sw_err_set(err, SW_INVALID, "%s has the column \"%s\" twice", c->r.file.show,
+				  show);
+	return sw_err_set(err, SW_INVALID, "%s has no column \"%s\", which the model takes%s%s%s",
+			  c->r.file.show, show, near ? "; is it \"" : "",
+			  near ? sw_text_show(near, other) : "",
+			  near ? "\"?" : ": its first line must name the columns");
+}
 
-		/* mostly where it was */
-		c->column[i] = e->input[i].column;
-		if (c->column[i] < c->r.columns && strcmp(c->r.name[c->column[i]], name) == 0 &&
-		    c->r.columns <= e->width)
-			twice = false;
-		else
-			c->column[i] = sw_csv_column(&c->r, name, &twice);
-		if (c->column[i] < c->r.columns && !twice)
-			continue;
-		if (twice)
-			return sw_err_set(err, SW_INVALID, "%s has the column \"%s\" twice",
-					  c->r.file.show, sw_text_show(name, show));
-		near = sw_nearest(name, (const char *const *)c->r.name, c->r.columns);
-		return sw_err_set(err, SW_INVALID,
-				  "%s has no column \"%s\", which the model takes%s%s%s",
-				  c->r.file.show, sw_text_show(name, show),
-				  near ? "; is it \"" : "", near ? sw_text_show(near, other) : "",
-				  near ? "\"?" : ": its first line must name the columns");
+/* Finds the file's column of each input. names: of the file, place: size_t[columns], where each of
+ * them stands first. */
+static sw_status names_match(struct rows_csv *c, struct sw_texts *names, size_t *place,
+			     struct sw_err *err)
+{
+	const struct sw_encoder *e = c->want.table;
+
+	for (size_t i = 0; i < c->r.columns; i++) {
+		const struct sw_csv_cell cell = {c->r.name[i], strlen(c->r.name[i])};
+		size_t id, n = names->n;
+
+		if (sw_texts_add(names, &cell, &id) != SW_OK)
+			return no_memory(c, err);
+		if (names->n > n)
+			place[id] = i;
 	}
+	for (size_t i = 0; i < e->n; i++) {
+		char *name = e->input[i].name;
+		const size_t id = sw_texts_find(names, &(struct sw_csv_cell){name, strlen(name)});
+
+		if (id == names->n || names->one[id].count > 1)
+			return no_column(c, name, id < names->n, err);
+		c->column[i] = place[id];
+	}
+	return SW_OK;
+}
+
+static sw_status table_by_name(struct rows_csv *c, struct sw_err *err)
+{
+	struct sw_texts names = {.most = c->r.columns};
+	size_t *place = sw_calloc(c->r.columns, sizeof *place);
+	sw_status rc = place ? sw_csv_names(&c->r, err) : no_memory(c, err);
+
+	if (rc == SW_OK)
+		rc = names_match(c, &names, place, err);
+	sw_texts_fini(&names);
+	free(place);
 	return rc;
 }
 

@@ -87,7 +87,7 @@ static const float table[] = {0, 0, 1, 0, 0, 2}, means[] = {1, 0, 0, 0, 1, 0};
 	}
 #define TWO "{\"loss\":\"cross_entropy\",\"outputs\":2,\"labels\":1}"
 
-enum { NUMBERS, NAMELESS, VALUE, LARGE, IMAGE, CIFAR, TOKENS, NEXT };
+enum { NUMBERS, NAMELESS, VALUE, LARGE, IMAGE, CIFAR, TOKENS, NEXT, TABLE };
 
 static const struct {
 	struct meta meta[META_MOST];
@@ -103,6 +103,14 @@ static const struct {
 		  {"std", "[2,4]"}},
 		 {{"0.weight", "F32", "[2,2]", identity, 4}, {"0.bias", "F32", "[2]", zeros, 2}},
 		 2},
+	[TABLE] = {{META("[{\"linear\":2}]", "{\"kind\":\"numbers\",\"shape\":[2]}", TWO,
+			 "{\"format\":\"csv\"}"),
+		    {"table",
+		     "{\"width\":2,\"target_column\":1,\"header\":true,\"columns\":[{\"name\":"
+		     "\"zone\",\"column\":0,\"kind\":\"category\",\"values\":[\"RL\","
+		     "\"RM\"]}]}"}},
+		   {{"0.weight", "F32", "[2,2]", identity, 4}, {"0.bias", "F32", "[2]", zeros, 2}},
+		   2},
 	[NAMELESS] = {{META("[{\"linear\":2}]", "{\"kind\":\"numbers\",\"shape\":[2]}", TWO,
 			    "{\"format\":\"csv\",\"header\":false,\"label_column\":1}")},
 		      {{"0.weight", "F32", "[2,2]", identity, 4},

@@ -1,0 +1,261 @@
+/* tests/trainer/data/test_encode.c — a table's rows as numbers: by the training rows alone, and the
+ * same to the bit where new rows are read. */
+#include "kernels/philox.h"
+#include "tests/run.h"
+#include "tests/trainer/data/data_set.h"
+#include "trainer/data/rows.h"
+#include "trainer/data/shuffle.h"
+#include <math.h>
+
+#define ROWS_N 240
+#define SET    "{\"format\":\"csv\",\"path\":\"@/d.csv\",\"label\":\"price\",\"split\":{\"test\":0.1}}"
+
+static unsigned draw(unsigned row, unsigned what)
+{
+	return sw_philox_block(9, SW_PHILOX_SYNTHETIC, what, row, 0).v[0];
+}
+
+/* A row of a mixed table: numbers with holes, thousands, a date, categories of few and of many
+ * values, an index. odd: a row of other values altogether. */
+static size_t row_put(char *to, unsigned i, bool odd)
+{
+	static const char *const zones[] = {"RL", "RM", "NA", "\"C, all\""};
+	size_t n = (size_t)sprintf(to, "%u,", i);
+
+	if (odd)
+		return n +
+		       (size_t)sprintf(to + n, "1e9,,31.12.1901 23:59,never,x%u,-77.5,99\n", i % 3);
+	n += (size_t)sprintf(to + n, draw(i, 1) % 9 ? "%.3f," : ",", draw(i, 2) % 9999 / 7.0);
+	n += (size_t)sprintf(to + n, "\"%u,%03u\",", draw(i, 3) % 90 + 1, draw(i, 4) % 1000);
+	n += (size_t)sprintf(to + n, "%02u.%02u.%u,", draw(i, 5) % 28 + 1, draw(i, 6) % 12 + 1,
+			     1990 + draw(i, 7) % 30);
+	n += (size_t)sprintf(to + n, "%s,", zones[draw(i, 8) % 4]);
+	n += (size_t)sprintf(to + n, "v%u,", draw(i, 9) % 60);
+	return n +
+	       (size_t)sprintf(to + n, "%.2f,%u\n", draw(i, 10) % 500 / 3.0, draw(i, 11) % 1000000);
+}
+
+/* odd_at: these rows are others. */
+static void table_put(const bool *odd_at)
+{
+	static char text[64 * 1024];
+	size_t n = (size_t)sprintf(text, "id,area,lot,sold,zone,many,x,price\n");
+
+	for (unsigned i = 0; i < ROWS_N; i++)
+		n += row_put(text + n, i, odd_at && odd_at[i]);
+	put("d.csv", text, n);
+}
+
+static void set_load(struct sw_data *data, const char *spec, int scale, bool all)
+{
+	const struct sw_data_want want = {
+		.val_fraction = 0.2, .split_seed = 3, .scale = (enum sw_scale)scale, .all = all};
+	struct sw_err err = SW_ERR_INIT;
+
+	ck_assert_msg(load(data, spec, want, &err) == SW_OK, "%s", err.msg);
+}
+
+/* The rows that are not trained on become others; what is trained on keeps its bits. */
+TEST_LOOP(encoding_sees_no_row_that_is_not_trained_on, 0, 4)
+{
+	struct sw_data before, after;
+	bool other[ROWS_N];
+	size_t n = 0;
+
+	table_put(NULL);
+	set_load(&before, SET, _i, false);
+	ck_assert_uint_eq(before.val.rows, ROWS_N / 5);
+	ck_assert_uint_eq(before.train.rows, ROWS_N - ROWS_N / 5 - ROWS_N / 10);
+	/* the same shuffle, from which the set takes its parts (trainer/data/split.h) */
+	int32_t order[ROWS_N];
+
+	memset(other, 0, sizeof other);
+	sw_shuffle(order, ROWS_N, 3, SW_PHILOX_SPLIT, 0);
+	for (; n < ROWS_N / 5 + ROWS_N / 10; n++)
+		other[order[n]] = true;
+	table_put(other);
+	set_load(&after, SET, _i, false);
+	ck_assert_uint_eq(after.features, before.features);
+	ck_assert_mem_eq(after.train.x, before.train.x,
+			 before.train.rows * before.features * sizeof(float));
+	ck_assert_mem_eq(after.train.target, before.train.target,
+			 before.train.rows * sizeof(float));
+	ck_assert_str_eq(after.about.table, before.about.table);
+	ck_assert_double_eq(after.target_unit, before.target_unit);
+	ck_assert(memcmp(after.val.x, before.val.x,
+			 before.val.rows * before.features * sizeof(float)) != 0);
+	sw_data_fini(&before);
+	sw_data_fini(&after);
+}
+
+/* New rows are encoded by what the model's label says; here all rows of the file, in its order. */
+static void compare(const struct sw_data *data, const float *x, size_t rows)
+{
+	bool *found = calloc(rows, 1);
+
+	/* the set is shuffled: each of its rows is one of the file's, and none is there twice */
+	for (size_t i = 0; i < data->train.rows; i++) {
+		const float *want = data->train.x + i * data->features;
+		size_t at = 0;
+
+		while (at < rows && (found[at] || memcmp(x + at * data->features, want,
+							 data->features * sizeof *x) != 0))
+			at++;
+		ck_assert_msg(at < rows, "row %zu of the set is none of the file's", i);
+		found[at] = true;
+	}
+	free(found);
+}
+
+static void rows_read(const struct sw_data *data, const char *name, float *x, size_t most,
+		      size_t *n, struct sw_encoder *e)
+{
+	struct sw_rows_want want = {.format = SW_DATASET_CSV, .shape = data->input, .table = e};
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_rows *rows;
+	cJSON *json = cJSON_Parse(data->about.table);
+	char path[400];
+
+	ck_assert_int_eq(sw_encoder_read(e, json), SW_OK);
+	cJSON_Delete(json);
+	ck_assert_uint_eq(e->features, data->features);
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	ck_assert_msg(sw_rows_open(&rows, path, NULL, &want, &err) == SW_OK, "%s", err.msg);
+	ck_assert_msg(sw_rows_next(rows, x, NULL, most, n, &err) == SW_OK, "%s", err.msg);
+	sw_rows_close(rows);
+}
+
+TEST_LOOP(new_rows_are_encoded_as_the_set_is_to_the_bit, 0, 4)
+{
+	struct sw_encoder e;
+	struct sw_data data;
+	float *x;
+	size_t n;
+
+	table_put(NULL);
+	set_load(&data, SET, _i, true);
+	/* two numbers, and a hole; lot; three of a date; three zones, and a hole; 40 of many */
+	ck_assert_uint_eq(data.features, 2 + 1 + 3 + 4 + 40 + 1);
+	x = calloc(ROWS_N + 1, data.features * sizeof *x);
+	rows_read(&data, "d.csv", x, ROWS_N + 1, &n, &e);
+	ck_assert_uint_eq(n, ROWS_N);
+	compare(&data, x, n);
+	sw_encoder_fini(&e);
+	free(x);
+	sw_data_fini(&data);
+}
+
+/* Columns in another order, one that is new, without the target and without the index; a value that
+ * training has not seen. */
+TEST(new_rows_may_have_other_columns_and_values)
+{
+	static const char text[] = "x,zone,new,many,sold,lot,area\n"
+				   "1.5,RL,?,v1,01.02.2003,\"1,234\",\n"
+				   "1.5,RX,?,w,01.02.2003,\"1,234\",-\n";
+	struct sw_encoder e;
+	struct sw_data data;
+	float *x;
+	size_t n, different = 0;
+
+	table_put(NULL);
+	set_load(&data, SET, SW_SCALE_AUTO, false);
+	put("new.csv", text, sizeof text - 1);
+	x = calloc(3, data.features * sizeof *x);
+	rows_read(&data, "new.csv", x, 3, &n, &e);
+	ck_assert_uint_eq(n, 2);
+	for (size_t f = 0; f < data.features; f++)
+		different += x[f] != x[data.features + f];
+	ck_assert_uint_ge(different, 1); /* the zone; v1 may have no input of its own */
+	for (size_t i = 0; i < e.n; i++)
+		ck_assert_uint_eq(e.input[i].unseen, strcmp(e.input[i].name, "zone") == 0 ? 1
+						     : strcmp(e.input[i].name, "many") == 0
+							     ? 1 + (different == 1)
+							     : 0);
+	sw_encoder_fini(&e);
+	free(x);
+	sw_data_fini(&data);
+}
+
+static const struct {
+	const char *text, *says;
+} unfit[] = {
+	{"x,zone,many,sold,area\n", "has no column \"lot\", which the model takes"},
+	{"x,zone,many,sold,lot,area,x\n", "has the column \"x\" twice"},
+	{"x,zone,many,sold,lot,area\n1,RL,v,01.01.2000,one,2\n",
+	 "line 2, column \"lot\": \"one\" is not a number"},
+	{"x,zone,many,sold,lot,area\n1,RL,v,2000-01-01,1,2\n",
+	 "line 2, column \"sold\": \"2000-01-01\" is not a date, as 31.01.2024 is one"},
+};
+
+TEST_ROWS(new_rows_that_do_not_fit_have_one_line, unfit)
+{
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_encoder e;
+	struct sw_data data;
+	struct sw_rows *rows = NULL;
+	char path[400];
+	float *x;
+	size_t n;
+
+	table_put(NULL);
+	set_load(&data, SET, SW_SCALE_AUTO, false);
+	struct sw_rows_want want = {.format = SW_DATASET_CSV, .shape = data.input, .table = &e};
+	cJSON *json = cJSON_Parse(data.about.table);
+
+	ck_assert_int_eq(sw_encoder_read(&e, json), SW_OK);
+	x = calloc(3, data.features * sizeof *x);
+	put("new.csv", unfit[_i].text, strlen(unfit[_i].text));
+	snprintf(path, sizeof path, "%s/new.csv", folder);
+	if (sw_rows_open(&rows, path, NULL, &want, &err) == SW_OK)
+		ck_assert_int_eq(sw_rows_next(rows, x, NULL, 3, &n, &err), SW_INVALID);
+	ck_assert_msg(strstr(err.msg, unfit[_i].says) != NULL, "%s", err.msg);
+	sw_rows_close(rows);
+	cJSON_Delete(json);
+	sw_encoder_fini(&e);
+	free(x);
+	sw_data_fini(&data);
+}
+
+static const char *const senseless[] = {
+	"{}",
+	"{\"width\":2,\"target_column\":1,\"header\":true,\"columns\":[]}",
+	"{\"width\":2,\"target_column\":1,\"header\":true,\"columns\":[{\"name\":\"a\",\"column\":"
+	"2,"
+	"\"kind\":\"category\",\"values\":[]}]}",
+	"{\"width\":2,\"target_column\":1,\"header\":true,\"columns\":[{\"column\":0,"
+	"\"kind\":\"category\",\"values\":[]}]}",
+	"{\"width\":2,\"target_column\":1,\"columns\":[{\"column\":0,\"kind\":\"text\"}]}",
+	"{\"width\":2,\"target_column\":1,\"columns\":[{\"column\":0,\"kind\":\"category\","
+	"\"values\":[\"a\",\"a\"]}]}",
+	"{\"width\":2,\"target_column\":1,\"columns\":[{\"column\":0,\"kind\":\"number\","
+	"\"fill\":[1],\"scale\":[{\"center\":0,\"width\":0}]}]}",
+	"{\"width\":2,\"target_column\":1,\"columns\":[{\"column\":0,\"kind\":\"number\","
+	"\"fill\":[1],\"scale\":[{\"quantiles\":[2,1]}]}]}",
+	"{\"width\":2,\"target_column\":1,\"columns\":[{\"column\":0,\"kind\":\"date\","
+	"\"fill\":[1,2],\"scale\":[{\"center\":0,\"width\":1}]}]}",
+};
+
+/* A file may come from anywhere. */
+TEST_ROWS(encoder_of_a_label_without_sense_is_refused, senseless)
+{
+	cJSON *json = cJSON_Parse(senseless[_i]);
+	struct sw_encoder e;
+
+	ck_assert_ptr_nonnull(json);
+	ck_assert_int_eq(sw_encoder_read(&e, json), SW_INVALID);
+	sw_encoder_fini(&e);
+	cJSON_Delete(json);
+}
+
+/* Text, holes and dates, in the memory's and the disk's way. */
+TEST(table_without_memory_or_disk_fails_cleanly_at_each_call)
+{
+	struct sw_data_want want = as_classes;
+
+	want.classes = false;
+	want.scale = SW_SCALE_QUANTILE;
+	table_put(NULL);
+	walk_faults(SET, want);
+}
+
+RUN_TESTS(folder_make, folder_remove)
