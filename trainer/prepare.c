@@ -27,6 +27,7 @@ static sw_status prepare_data(struct sw_prepared *p, const struct sw_runner *r,
 					  .split_seed = p->trainer.split_seed,
 					  .scale = p->trainer.scale,
 					  .all = p->all,
+					  .test = p->test,
 					  .device_bytes = sw_allowance_of_data(r),
 					  .most = r->streams ? 0 : r->memory,
 					  .sum = j->data_sum};

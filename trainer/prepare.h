@@ -11,7 +11,8 @@
 #include "trainer/runner.h"
 
 struct sw_prepared {
-	bool all; /* given: the validation rows are trained on, too (struct sw_data_want) */
+	bool all;  /* given: the validation rows are trained on, too (struct sw_data_want) */
+	bool test; /* given: the test rows are validated on (struct sw_data_want) */
 	struct sw_trainer trainer;
 	struct sw_model model;
 	const struct sw_data *data; /* held in the runner's cache; NULL: not yet */
@@ -19,8 +20,8 @@ struct sw_prepared {
 	bool impossible; /* after an error: the trial's parameters make no net, others may */
 };
 
-/* p: zero but for `all`. err points at the part of the spec at fault. SW_INVALID; SW_NOT_FOUND,
- * SW_IO: the data set cannot be read; SW_NOMEM; SW_DEVICE_LOST. */
+/* p: zero but for `all` and `test`. err points at the part of the spec at fault. SW_INVALID;
+ * SW_NOT_FOUND, SW_IO: the data set cannot be read; SW_NOMEM; SW_DEVICE_LOST. */
 SW_NODISCARD sw_status sw_prepare(struct sw_prepared *p, const struct sw_runner *r,
 				  const struct sw_job *job, struct sw_err *err);
 

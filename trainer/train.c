@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "kernels/philox.h"
+#include "trainer/auc.h"
 #include "trainer/data/shuffle.h"
 #include "trainer/net/net.h"
 #include <math.h>
@@ -14,7 +15,10 @@ struct loop {
 	struct sw_trainer trainer; /* with this rank's stage */
 	const struct sw_data *data;
 	const struct sw_train_hooks *hooks;
-	int32_t *order; /* [data->train.rows] */
+	int32_t *order;            /* [data->train.rows] */
+	int32_t *room;             /* [data->train.rows], of balanced classes; else NULL */
+	size_t *places;            /* [2 * classes + 1], with that */
+	struct sw_auc_row *scores; /* [data->val.rows], of two classes; else NULL */
 	bool dropped;
 };
 
@@ -49,6 +53,30 @@ static double squared_unit(const struct sw_data *d)
 	return d->target_unit != 0 ? d->target_unit * d->target_unit : 1;
 }
 
+/* The epoch's order has a row of each class in turn. Those of a class come in the order of the
+ * shuffle, and again from the first where they are fewer; of others some wait for a later epoch. */
+static void balance(struct loop *l)
+{
+	const size_t rows = l->data->train.rows, classes = l->data->classes;
+	size_t *from = l->places, *at = from + classes + 1;
+
+	memset(from, 0, (classes + 1) * sizeof *from);
+	for (size_t i = 0; i < rows; i++)
+		from[l->data->train_class[i] + 1]++;
+	for (size_t c = 0; c < classes; c++) {
+		from[c + 1] += from[c];
+		at[c] = from[c];
+	}
+	for (size_t i = 0; i < rows; i++)
+		l->room[at[l->data->train_class[l->order[i]]]++] = l->order[i];
+	for (size_t i = 0, turn = 0; i < rows; turn++) {
+		const size_t c = turn % classes, n = from[c + 1] - from[c];
+
+		if (n > 0) /* a class may have no row to train on */
+			l->order[i++] = l->room[from[c] + turn / classes % n];
+	}
+}
+
 /* Trains on all batches of an epoch, in its own order of rows. */
 static sw_status train_epoch(struct loop *l, uint64_t epoch, struct sw_epoch *e)
 {
@@ -59,6 +87,8 @@ static sw_status train_epoch(struct loop *l, uint64_t epoch, struct sw_epoch *e)
 
 	l->net.epoch = epoch;
 	sw_shuffle(l->order, rows, l->net.seed, SW_PHILOX_SHUFFLE, epoch);
+	if (l->room)
+		balance(l);
 	rc = sw_net_order(&l->net, l->order, rows);
 	if (rc == SW_OK)
 		rc = sw_net_metrics_zero(&l->net);
@@ -83,6 +113,25 @@ static sw_status train_epoch(struct loop *l, uint64_t epoch, struct sw_epoch *e)
 	return sw_net_bubble(&l->net, us, &e->bubble);
 }
 
+/* How much more the net takes each of the rows for the second class than for the first. */
+static sw_status scores_take(struct loop *l, size_t first, size_t n)
+{
+	float z[2 * 256];
+	sw_status rc = SW_OK;
+
+	for (size_t at = 0; rc == SW_OK && at < n; at += 256) {
+		const size_t some = n - at < 256 ? n - at : 256;
+
+		rc = l->net.ops->download(l->net.q, z, sw_net_output(&l->net) + 2 * at,
+					  2 * some * sizeof *z);
+		for (size_t i = 0; rc == SW_OK && i < some; i++)
+			l->scores[first + at + i] = (struct sw_auc_row){
+				.score = z[2 * i + 1] - z[2 * i],
+				.positive = l->data->val_class[first + at + i] == 1};
+	}
+	return rc;
+}
+
 /* This rank's share of the validation rows. Ranks may take it in different batches, but for those
  * of a pipeline: rank 0 asks its hook before each, but its word comes behind them all. */
 static sw_status eval_rows(struct loop *l)
@@ -101,7 +150,11 @@ static sw_status eval_rows(struct loop *l)
 		if (l->dropped &&
 		    l->net.ranks.stages == 1) /* else the others wait for its values */
 			return SW_OK;
-		rc = sw_net_eval(&l->net, l->data, at, end - at < batch ? end - at : batch);
+		const size_t n = end - at < batch ? end - at : batch;
+
+		rc = sw_net_eval(&l->net, l->data, at, n);
+		if (rc == SW_OK && l->scores)
+			rc = scores_take(l, at, n);
 	}
 	return rc;
 }
@@ -143,6 +196,8 @@ static sw_status eval_epoch(struct loop *l, struct sw_epoch *e)
 		e->val_mae = m.abs_sum / m.values * sqrt(squared_unit(l->data));
 		e->val_r2 = spread > 0 ? 1 - m.square_sum / spread : 0;
 	}
+	if (l->scores)
+		e->val_auc = sw_auc(l->scores, l->data->val.rows);
 	return sw_net_macro_f1(&l->net, &e->val_macro_f1);
 }
 
@@ -169,7 +224,10 @@ static sw_status epochs(struct loop *l, enum sw_train_end *end, struct sw_err *e
 		 * epoch. */
 		rc = sw_net_state_share(&l->net, &done);
 	for (uint64_t epoch = done + 1; rc == SW_OK && epoch <= trainer->epochs; epoch++) {
-		struct sw_epoch e = {.epoch = epoch, .classes = trainer->classes, .net = &l->net};
+		struct sw_epoch e = {.epoch = epoch,
+				     .classes = trainer->classes,
+				     .val_auc = (double)NAN,
+				     .net = &l->net};
 
 		rc = train_epoch(l, epoch, &e);
 		if (rc == SW_OK && !l->dropped)
@@ -236,6 +294,22 @@ static sw_status ranks_begin(const struct sw_ops *ops, struct sw_queue *q, struc
 	return rc;
 }
 
+/* Room for the order of an epoch, and for what is made of rows beside the net. */
+static sw_status rows_take(struct loop *l)
+{
+	const struct sw_data *d = l->data;
+	const bool balanced = l->trainer.balanced && d->train_class;
+	const bool two = d->classes == 2 && d->val_class && !l->hooks->comm &&
+			 l->net.own->task.outputs == 2;
+
+	l->order = sw_malloc(d->train.rows * sizeof *l->order);
+	l->room = balanced ? sw_malloc(d->train.rows * sizeof *l->room) : NULL;
+	l->places = balanced ? sw_malloc((2 * d->classes + 1) * sizeof *l->places) : NULL;
+	l->scores = two ? sw_malloc(d->val.rows * sizeof *l->scores) : NULL;
+	return l->order && (!balanced || (l->room && l->places)) && (!two || l->scores) ? SW_OK
+											: SW_NOMEM;
+}
+
 sw_status sw_train_run(const struct sw_ops *ops, struct sw_queue *q, const struct sw_model *model,
 		       const struct sw_data *data, const struct sw_trainer *trainer, uint64_t seed,
 		       const struct sw_train_hooks *hooks, enum sw_train_end *end,
@@ -252,9 +326,13 @@ sw_status sw_train_run(const struct sw_ops *ops, struct sw_queue *q, const struc
 		rc = sw_net_create(&l.net, ops, q, model, &l.trainer, data, hooks->comm, seed,
 				   &why);
 	if (rc == SW_OK) {
-		l.order = sw_malloc(data->train.rows * sizeof *l.order);
-		rc = l.order ? epochs(&l, end, &why) : SW_NOMEM;
+		rc = rows_take(&l);
+		if (rc == SW_OK)
+			rc = epochs(&l, end, &why);
 		free(l.order);
+		free(l.room);
+		free(l.places);
+		free(l.scores);
 	}
 	if (rc != SW_OK && hooks->comm && *sw_comm_why(hooks->comm)) {
 		why = (struct sw_err)SW_ERR_INIT; /* a hook's error only follows from that */

@@ -27,6 +27,7 @@ struct sw_epoch {
 	double train_loss, val_loss;
 	double val_accuracy, val_top5; /* of classes */
 	double val_macro_f1;           /* NaN: the backend does not count classes */
+	double val_auc;                /* of two classes, and one rank; else NaN */
 	double val_mae, val_r2;        /* of numbers */
 	double samples_per_s;          /* training alone, of all ranks */
 	double bubble;      /* of a pipeline: the part of it that its ranks waited; else NaN */

@@ -9,6 +9,7 @@
  *   sweep-worker export CHECKPOINT FILE
  *   sweep-worker fit FILE [EPOCHS] < JOB.json      (trainer/fit.h)
  *   sweep-worker predict MODEL DATA [FORMAT]      (trainer/predict.h)
+ *   sweep-worker test MODEL < JOB.json            (trainer/test.h)
  *   sweep-worker table FILE [OPTIONS]             (trainer/table.h)
  *   sweep-worker pilot < LINES                    (worker/pilot.h; a cluster's job of the daemon's)
  *
@@ -26,6 +27,7 @@
 #include "trainer/predict.h"
 #include "trainer/spec/presets.h"
 #include "trainer/table.h"
+#include "trainer/test.h"
 #include "worker/pilot.h"
 #include "worker/serve.h"
 #include <errno.h>
@@ -87,6 +89,7 @@ static int usage(void)
 	      "       sweep-worker export CHECKPOINT FILE [quiet]\n"
 	      "       sweep-worker fit FILE [EPOCHS] < JOB.json\n"
 	      "       sweep-worker predict MODEL DATA [FORMAT]\n"
+	      "       sweep-worker test MODEL < JOB.json\n"
 	      "       sweep-worker table FILE [OPTIONS]\n",
 	      stderr);
 	return 2;
@@ -170,6 +173,37 @@ static int fit_main(const char *to, const char *epochs)
 	       ": trained on %zu rows for %zu epochs, train_loss %.6g\n",
 	       job.sweep, job.trial, fit.rows, fit.epochs, fit.train_loss);
 	return fflush(stdout) == 0 ? 0 : complain("the output cannot be written");
+}
+
+/* `sweep-worker test`: the job of a trial on standard input, its model, and the rows that no trial
+ * has seen. */
+static int test_main(const char *model)
+{
+	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	struct sw_err err = SW_ERR_INIT;
+	cJSON *input = NULL;
+	struct sw_buf in, out;
+	struct sw_job job;
+	sw_status rc = SW_IO;
+
+	sw_buf_init(&out, SW_FRAME_MAX);
+	if (read_all(&in))
+		rc = sw_json_parse(&input, in.data, in.len, &err);
+	if (rc == SW_OK)
+		rc = sw_job_read(&job, input, &err);
+	if (rc == SW_OK)
+		rc = sw_test_run(&job, model, cores > 1 ? (unsigned)cores : 1, &out, &err);
+	if (rc == SW_OK)
+		rc = out.failed;
+	if (rc == SW_OK && (puts(out.data) < 0 || fflush(stdout) != 0))
+		rc = sw_err_set(&err, SW_IO, "the output cannot be written");
+	if (rc != SW_OK)
+		fprintf(stderr, "%s: %s%s%s\n", program, err.ptr, *err.ptr ? ": " : "",
+			*err.msg ? err.msg : sw_status_str(rc));
+	sw_buf_fini(&in);
+	sw_buf_fini(&out);
+	cJSON_Delete(input);
+	return rc == SW_OK ? 0 : 1;
 }
 
 static int export_main(const char *from, const char *to, bool quiet)
@@ -265,6 +299,8 @@ int main(int argc, char **argv)
 		return export_main(argv[2], argv[3], argc == 5);
 	if ((argc == 4 || argc == 5) && strcmp(argv[1], "predict") == 0)
 		return predict_main(argv[2], argv[3], argv[4]);
+	if (argc == 3 && strcmp(argv[1], "test") == 0)
+		return test_main(argv[2]);
 	if ((argc == 3 || argc == 4) && strcmp(argv[1], "table") == 0)
 		return table_main(argv[2], argv[3]);
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {

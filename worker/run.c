@@ -247,6 +247,8 @@ static size_t list_metrics(const struct sw_epoch *e, struct metric m[METRICS_MOS
 	if (e->classes) {
 		m[n++] = (struct metric){"val_accuracy", e->val_accuracy};
 		m[n++] = (struct metric){"val_top5", e->val_top5};
+		if (!isnan(e->val_auc))
+			m[n++] = (struct metric){"val_auc", e->val_auc};
 		if (!isnan(e->val_macro_f1))
 			m[n++] = (struct metric){"val_macro_f1", e->val_macro_f1};
 	} else {

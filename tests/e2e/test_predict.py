@@ -162,6 +162,50 @@ def test_rows_that_a_trial_was_validated_on_give_what_it_reported(start, tmp_pat
     assert close(loss, judged["val_loss"])
 
 
+def test_raw_rows_of_a_table_give_what_was_reported_of_them(start, tmp_path):
+    """Text, holes, dates and prices: the rows that a trial was validated on, and those that none has seen, are the last
+    ones by the date. They are judged in prices."""
+    rows = [["id", "area", "zone", "sold", "price"]]
+    for i in range(300):
+        area = 500 + i * 7919 % 1000
+        price = 100 * area + 50000 * (i * 31 % 3) + 1000 * (i * 17 % 11)
+        rows.append([str(i), "" if i % 13 == 5 else f"{area:,}", ("north", "south", "NA")[i * 31 % 3],
+                     f"{1 + i % 28:02}.{1 + i // 28 % 12:02}.{2000 + i // 336}", str(price)])
+    own, bare = tmp_path / "houses.csv", tmp_path / "bare.csv"
+    for path, lines in ((own, rows), (bare, [r[3::-1] for r in rows])):
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows(lines)
+    daemon = start("cpu:1")
+    client = daemon.client()
+    spec = trained(epochs=30, run_cap=1, layers=[{"linear": 16}, "relu", {"linear": 1}], dataset={
+        "format": "csv", "path": str(own), "label": "price", "split": {"by": "sold", "test": 0.1}},
+                   parameters={"lr": {"value": 0.01}})
+    spec["parameters"] = {"lr": {"value": 0.01}}
+    spec["trainer"].update(loss="mse", optimizer="adam")
+    sweep = client.submit(spec)
+    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 1
+    judged = client.call("sweep.best", sweep=sweep)["trials"][0]["metrics"]
+    model = str(tmp_path / "model.safetensors")
+    assert sweep_command(daemon, "checkpoint", sweep, "--out", model)[0] == 0
+    got = [float(line["prediction"]) for line in predicted(model, own)]
+    assert [float(line["prediction"]) for line in predicted(model, bare)] == got
+    prices = [float(r[-1]) for r in rows[1:]]
+
+    def rmse(part):
+        return math.sqrt(sum((got[i] - prices[i]) ** 2 for i in part) / len(part))
+
+    assert judged["val_rmse"] == pytest.approx(rmse(range(210, 270)), rel=1e-6)
+    assert judged["val_rmse"] < 60000
+    job = {"trainer": spec["trainer"], "params": {"lr": 0.01}, "sweep": 1, "trial": 1, "attempt": 0, "seed": 5,
+           "data_seed": 5}
+    done = subprocess.run([os.path.join(BIN, "sweep-worker"), "test", model], input=json.dumps(job).encode(),
+                          capture_output=True, check=False, timeout=DEADLINE, env=environment())
+    assert (done.returncode, done.stderr) == (0, b"")
+    test = json.loads(done.stdout)
+    assert test["rows"] == 30
+    assert test["test_rmse"] == pytest.approx(rmse(range(270, 300)), rel=1e-6)
+
+
 CONV = {"conv2d": {"out": 3, "kernel": 3, "stride": 1, "padding": 1}}
 
 

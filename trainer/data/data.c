@@ -194,6 +194,22 @@ static sw_status counts_make(struct sw_data *out, const struct sw_raw *raw,
 	return SW_OK;
 }
 
+static sw_status classes_keep(struct sw_data *out, const struct sw_raw *raw, const int32_t *order,
+			      struct sw_err *err)
+{
+	const size_t skip = raw->rows - out->train.rows;
+
+	out->train_class = sw_malloc((out->train.rows + out->val.rows) * sizeof(int32_t));
+	if (!out->train_class)
+		return sw_err_set(err, SW_NOMEM, "no memory for %zu labels", raw->rows);
+	out->val_class = out->train_class + out->train.rows;
+	for (size_t i = 0; i < out->train.rows; i++)
+		out->train_class[i] = raw->label[order[skip + i]];
+	for (size_t i = 0; i < out->val.rows; i++)
+		out->val_class[i] = raw->label[order[i]];
+	return SW_OK;
+}
+
 /* Orders the rows, scales them by the training rows, and takes them to the device. */
 static sw_status place(struct sw_data *out, struct sw_raw *raw, const struct sw_dataset *set,
 		       struct sw_data_want want, struct sw_queue *q, struct sw_err *err)
@@ -239,6 +255,8 @@ static sw_status place(struct sw_data *out, struct sw_raw *raw, const struct sw_
 					   err);
 	if (rc == SW_OK)
 		rc = sw_data_place(out, raw, channels, order, want.device_bytes, q, err);
+	if (rc == SW_OK && raw->label && raw->labels == 1)
+		rc = classes_keep(out, raw, order, err);
 out:
 	free(order);
 	free(channels);
@@ -288,6 +306,7 @@ void sw_data_fini(struct sw_data *d)
 	if (d->ops && d->memory)
 		d->ops->free(d->memory);
 	free(d->host);
+	free(d->train_class);
 	sw_data_about_fini(&d->about);
 	memset(d, 0, sizeof *d);
 }

@@ -95,6 +95,9 @@ struct sw_data {
 	void *host;    /* they do there */
 	/* Was subtracted from the targets, which were then divided by; 0: by 1. */
 	double target_shift, target_unit;
+	/* The host's: the classes of the training and of the validation rows, where a row has one;
+	 * else NULL. */
+	int32_t *train_class, *val_class;
 	struct sw_data_about about;
 };
 

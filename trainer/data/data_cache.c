@@ -134,8 +134,8 @@ static bool entry_is(const struct entry *e, const char *spec, const struct sw_da
 	return strcmp(e->spec, spec) == 0 && strcmp(e->path, source->path) == 0 &&
 	       e->want.classes == want.classes && e->want.split_seed == want.split_seed &&
 	       e->want.scale == want.scale && e->want.all == want.all &&
-	       e->want.val_fraction == want.val_fraction && e->want.sum == want.sum &&
-	       e->stamp == stamp;
+	       e->want.test == want.test && e->want.val_fraction == want.val_fraction &&
+	       e->want.sum == want.sum && e->stamp == stamp;
 }
 
 /* A path may lead to other data on another machine, or to newer. */

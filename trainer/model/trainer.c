@@ -89,7 +89,7 @@ static sw_status choice(const struct resolve *r, const char *name, size_t *out)
 
 static sw_status choices(const struct resolve *r, struct sw_trainer *out)
 {
-	size_t optimizer = 0, loss = 0, schedule = 0, precision = 0, scale = 0;
+	size_t optimizer = 0, loss = 0, schedule = 0, precision = 0, scale = 0, weight = 0;
 	sw_status rc = choice(r, "optimizer", &optimizer);
 
 	if (rc == SW_OK)
@@ -100,7 +100,10 @@ static sw_status choices(const struct resolve *r, struct sw_trainer *out)
 		rc = choice(r, "precision", &precision);
 	if (rc == SW_OK)
 		rc = choice(r, "scale", &scale);
+	if (rc == SW_OK)
+		rc = choice(r, "class_weight", &weight);
 	out->scale = (enum sw_scale)scale;
+	out->balanced = weight != 0;
 	out->optimizer = (enum sw_optimizer)optimizer;
 	out->schedule = (enum sw_schedule)schedule;
 	out->precision = (enum sw_precision)precision;

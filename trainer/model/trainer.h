@@ -27,6 +27,7 @@ struct sw_trainer {
 	enum sw_precision precision; /* of products */
 	bool classes;                /* cross_entropy, else mse */
 	bool nesterov;
+	bool balanced; /* class_weight: each class has an equal share of an epoch's rows */
 	enum sw_scale scale;
 	bool sync_batchnorm; /* of several ranks: statistics are those of all ranks' rows */
 	double lr, momentum, weight_decay, beta1, beta2, eps;

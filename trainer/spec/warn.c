@@ -23,7 +23,8 @@ static bool is_word(const cJSON *v, const char *word)
 static void warn_metric(struct sw_spec *s, const char *metric, const char *ptr)
 {
 	static const char *const of_classes[] = {"train_loss",   "val_loss", "val_accuracy",
-						 "val_macro_f1", "val_top5", "samples_per_s"};
+						 "val_macro_f1", "val_auc",  "val_top5",
+						 "samples_per_s"};
 	static const char *const of_numbers[] = {"train_loss", "val_loss", "val_rmse",
 						 "val_mae",    "val_r2",   "samples_per_s"};
 	const bool numbers = is_word(sw_spec_fixed_option(s, "loss"), "mse");
@@ -76,7 +77,7 @@ static void warn_options(struct sw_spec *s)
 	static const char *const sgd_only[] = {"momentum", "nesterov"},
 				 *const adam_only[] = {"beta1", "beta2", "eps"},
 				 *const step_only[] = {"step_epochs", "gamma"},
-				 *const classes_only[] = {"label_smoothing"};
+				 *const classes_only[] = {"label_smoothing", "class_weight"};
 	const cJSON *momentum = sw_spec_fixed_option(s, "momentum"),
 		    *optimizer = sw_spec_fixed_option(s, "optimizer"),
 		    *schedule = sw_spec_fixed_option(s, "schedule");

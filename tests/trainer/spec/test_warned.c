@@ -39,15 +39,15 @@ static const struct {
 	{NAMED("val_accuracy") "}}", {NULL}},
 	{NAMED("samples_per_s") ",'loss':'mse'}}", {NULL}},
 	{NAMED("val_acc") "}}",
-	 {"/metric/name",
-	  "the trainer reports train_loss, val_loss, val_accuracy, val_macro_f1, val_top5, "
-	  "samples_per_s, and no "
-	  "\"val_acc\": the sweep will fail"}},
+	 {"/metric/name", "the trainer reports train_loss, val_loss, val_accuracy, val_macro_f1, "
+			  "val_auc, val_top5, "
+			  "samples_per_s, and no "
+			  "\"val_acc\": the sweep will fail; did you mean \"val_auc\"?"}},
 	{NAMED("val_los") "}}",
-	 {"/metric/name",
-	  "the trainer reports train_loss, val_loss, val_accuracy, val_macro_f1, val_top5, "
-	  "samples_per_s, and no "
-	  "\"val_los\": the sweep will fail; did you mean \"val_loss\"?"}},
+	 {"/metric/name", "the trainer reports train_loss, val_loss, val_accuracy, val_macro_f1, "
+			  "val_auc, val_top5, "
+			  "samples_per_s, and no "
+			  "\"val_los\": the sweep will fail; did you mean \"val_loss\"?"}},
 	{NAMED("val_accuracy") ",'loss':'mse'}}",
 	 {"/metric/name",
 	  "the trainer reports train_loss, val_loss, val_rmse, val_mae, val_r2, samples_per_s, and "
