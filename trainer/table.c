@@ -2,7 +2,6 @@
 #include "base/memory.h"
 #include "proto/json.h"
 #include "trainer/data/table.h"
-#include "trainer/data/texts.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,45 +27,23 @@ static sw_status set_read(cJSON **json, struct sw_dataset *set, const char *path
 	return sw_dataset_read(set, *json, err);
 }
 
-/* The different texts of the target. */
-static sw_status texts_read(struct sw_texts *w, const struct sw_table *t, const char *path,
-			    struct sw_err *err)
+static sw_status write_classes(struct sw_jw *w, const struct sw_table *t, bool *lone)
 {
-	struct sw_csv_reader r;
-	sw_status rc = sw_csv_open(&r, path, t->latin1, err);
-	size_t id;
+	const struct sw_texts *texts = &t->classes;
+	int32_t *rank = sw_malloc((texts->n + 1) * sizeof *rank);
+	size_t *first = sw_malloc((texts->n + 1) * sizeof *first), n = 0;
 
-	if (rc == SW_OK && t->header)
-		rc = sw_csv_next(&r, err);
-	while (rc == SW_OK && r.cells > 0) {
-		rc = sw_texts_add(w, &r.cell[t->target], &id);
-		if (rc == SW_OK)
-			rc = sw_csv_next(&r, err);
-	}
-	sw_csv_close(&r);
-	return rc;
-}
-
-static sw_status write_classes(struct sw_jw *w, const struct sw_table *t, const char *path,
-			       bool *lone, struct sw_err *err)
-{
-	struct sw_texts texts = {.most = SW_DATASET_MAX_CLASSES};
-	sw_status rc = texts_read(&texts, t, path, err);
-	int32_t *rank = sw_malloc((texts.n + 1) * sizeof *rank);
-	size_t *first = sw_malloc((texts.n + 1) * sizeof *first), n = 0;
-
-	if (rc == SW_OK && rank && first)
-		n = sw_texts_sort(&texts, t->column[t->target].decimal, rank, first);
+	if (rank && first)
+		n = sw_texts_sort(texts, t->column[t->target].decimal, rank, first);
 	sw_jw_karr(w, "classes");
 	for (size_t i = 0; i < n; i++)
-		sw_jw_str(w, sw_texts_text(&texts, first[i]));
-	for (size_t i = 0; i < texts.n; i++)
-		*lone = *lone || texts.one[i].count == 1;
+		sw_jw_str(w, sw_texts_text(texts, first[i]));
 	sw_jw_arr_end(w);
+	for (size_t i = 0; i < texts->n; i++)
+		*lone = *lone || texts->one[i].count == 1;
 	free(rank);
 	free(first);
-	sw_texts_fini(&texts);
-	return rc == SW_OK && n == 0 ? SW_NOMEM : rc;
+	return n > 0 ? SW_OK : SW_NOMEM;
 }
 
 /* What becomes of a column, in words. */
@@ -123,8 +100,7 @@ static void write_column(struct sw_jw *w, const struct sw_table *t, size_t i, bo
 	sw_jw_obj_end(w);
 }
 
-static sw_status write_table(struct sw_jw *w, const struct sw_table *t, const char *path,
-			     struct sw_err *err)
+static sw_status write_table(struct sw_jw *w, const struct sw_table *t)
 {
 	const struct sw_table_column *target = &t->column[t->target];
 	const bool classes = !t->numbers ||
@@ -144,7 +120,7 @@ static sw_status write_table(struct sw_jw *w, const struct sw_table *t, const ch
 	sw_jw_kstr(w, "column", t->name ? t->name[t->target] : number);
 	sw_jw_kstr(w, "task", classes ? "classes" : "regression");
 	if (classes)
-		rc = write_classes(w, t, path, &lone, err);
+		rc = write_classes(w, t, &lone);
 	sw_jw_obj_end(w);
 	sw_jw_karr(w, "columns");
 	for (size_t i = 0; i < t->columns; i++)
@@ -166,7 +142,7 @@ bool sw_table_show(const char *path, const char *options, struct sw_buf *out)
 		rc = sw_table_look(&t, path, set.label, &set, &err);
 	sw_jw_init_obj(&w, out);
 	if (rc == SW_OK)
-		rc = write_table(&w, &t, path, &err);
+		rc = write_table(&w, &t);
 	sw_jw_obj_end(&w);
 	if (rc != SW_OK) {
 		sw_buf_clear(out);

@@ -16,7 +16,11 @@
 #define BLOCK       ((size_t)256 * 1024)
 #define ROW_MOST    ((size_t)16 << 20) /* bytes of a row */
 #define MAX_COLUMNS ((size_t)65536)
-#define LOOK_ROWS   32 /* for the separator */
+#define PAD         ((size_t)SW_CELL_PAD + 16) /* bytes behind a block that may be read */
+#define LOOK_ROWS   32                         /* for the separator */
+
+/* SSE2, which each x86-64 has: a comparison makes each byte 0 or -1. */
+typedef char bytes16 __attribute__((vector_size(16)));
 
 struct sw_csv_packed {
 	z_stream z;
@@ -114,7 +118,7 @@ static sw_status fill(struct sw_csv_reader *c, struct sw_err *err)
 	c->len -= c->at;
 	c->at = 0;
 	if (c->size - c->len < BLOCK) {
-		char *bigger = c->size < ROW_MOST ? sw_realloc(c->text, 2 * c->size) : NULL;
+		char *bigger = c->size < ROW_MOST ? sw_realloc(c->text, 2 * c->size + PAD) : NULL;
 
 		if (!bigger && c->size >= ROW_MOST)
 			return sw_err_at(err, SW_TOO_BIG, "/path",
@@ -187,7 +191,7 @@ static char *quote_end(const struct sw_csv_reader *c, char *from, struct scan *s
 {
 	for (char *at = from; at < c->text + c->len; at++) {
 		s->lines += *at == '\n';
-		s->high |= (unsigned char)*at;
+		s->high |= (unsigned char)*at & 0x80;
 		s->nul = s->nul || *at == '\0';
 		if (*at != '"')
 			continue;
@@ -196,6 +200,31 @@ static char *quote_end(const struct sw_csv_reader *c, char *from, struct scan *s
 		at++;
 	}
 	return NULL;
+}
+
+/* The first byte from `at` on that may end a cell without quotes: the separator, a line's end, a
+ * NUL. *high: bits of all bytes before it that are no ASCII. Sixteen bytes at a time, which reads
+ * up to PAD bytes beyond the block: a loop over bytes would leave a cell at a place that no
+ * processor foresees. */
+static inline char *cell_end(const struct sw_csv_reader *c, char *at, unsigned *high)
+{
+	const bytes16 separator = (bytes16){0} + c->separator;
+
+	for (;; at += sizeof(bytes16)) {
+		bytes16 b;
+
+		memcpy(&b, at, sizeof b);
+		const unsigned found = (unsigned)__builtin_ia32_pmovmskb128(
+			(b == separator) | (b == '\n') | (b == '\r') | (b == 0));
+		const unsigned beyond = (unsigned)__builtin_ia32_pmovmskb128(b);
+
+		if (found == 0) {
+			*high |= beyond;
+			continue;
+		}
+		*high |= beyond & ((found & -found) - 1);
+		return at + __builtin_ctz(found);
+	}
 }
 
 static void trim(struct sw_csv_cell *cell)
@@ -248,14 +277,14 @@ static sw_status row_scan(struct sw_csv_reader *c, struct scan *s, struct sw_err
 						 "%s: line %zu has text after a closing quote",
 						 c->file.show, c->next_line + s->lines - 1);
 		} else {
-			while (!stop[(unsigned char)*at])
-				high |= (unsigned char)*at++;
-			while (*at == '\0' && at < end) {
-				s->nul = true;
-				at++;
-				while (!stop[(unsigned char)*at])
-					high |= (unsigned char)*at++;
-			}
+			bool nul;
+
+			do { /* the check of the text will refuse it */
+				at = cell_end(c, at, &high);
+				nul = *at == '\0' && at < end;
+				s->nul = s->nul || nul;
+				at += nul;
+			} while (nul);
 		}
 		*cell = (struct sw_csv_cell){from, (size_t)(at - from)};
 		if (!quoted && cell->len > 0 && (*from <= ' ' || at[-1] <= ' '))
@@ -325,7 +354,7 @@ sw_status sw_csv_next(struct sw_csv_reader *c, struct sw_err *err)
 			return rc;
 		char *row = c->text + c->at;
 
-		if (s.nul || s.high >= 0x80)
+		if (s.nul || s.high)
 			rc = text_check(c, row, (size_t)(s.next - row), err);
 		if (rc != SW_OK)
 			return rc;
@@ -417,7 +446,7 @@ static sw_status front_read(struct sw_csv_reader *c, bool latin1, struct sw_err 
 {
 	sw_status rc;
 
-	c->text = sw_malloc(4 * BLOCK);
+	c->text = sw_calloc(1, 4 * BLOCK + PAD);
 	if (!c->text)
 		return no_memory(c, err);
 	c->size = 2 * BLOCK; /* so that Latin-1 has room to grow */

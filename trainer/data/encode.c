@@ -90,8 +90,10 @@ sw_status sw_encoder_numbers(const struct sw_encoder *e, const struct sw_input *
 	char where[48], show[44];
 
 	*parts = parts_of(in);
-	*is = in->kind == SW_KIND_DATE ? sw_cell_date(cell, in->form, &d)
-				       : sw_cell_number(cell, in->decimal, v);
+	*is = in->kind == SW_KIND_DATE
+		      ? sw_cell_date(cell, in->form, &d)
+		      : (in->decimal == SW_DECIMAL_POINT && sw_cell_read(cell, v)) ||
+				sw_cell_number(cell, in->decimal, v);
 	if (*is && in->kind == SW_KIND_NUMBER) /* so that squares and differences are finite */
 		*v = fmin(fmax(*v, -LARGEST), LARGEST);
 	if (*is && in->kind == SW_KIND_DATE) {

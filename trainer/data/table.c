@@ -9,13 +9,14 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define NAMES_SHOWN   ((size_t)8)        /* columns that an error lists */
-#define SETS_BYTES    ((size_t)64 << 20) /* for all columns' different values */
-#define SET_MOST      ((size_t)65536)
-#define SET_LEAST     ((size_t)128)
-#define NUMBERS_MOST  ((size_t)1024) /* of a column of numbers: what it is does not hang on it */
-#define ID_ROWS_LEAST ((size_t)10)
-#define WORDS         30 /* bytes of a text on average, from which on it is no category */
+#define NAMES_SHOWN     ((size_t)8)        /* columns that an error lists */
+#define SETS_BYTES      ((size_t)64 << 20) /* for all columns' different values */
+#define SET_MOST        ((size_t)65536)
+#define SET_LEAST       ((size_t)128)
+#define NUMBERS_MOST    ((size_t)1024)  /* of a column of numbers: what it is does not hang on it */
+#define CORRELATED_ROWS ((size_t)10000) /* the first, beside a target that is a number */
+#define ID_ROWS_LEAST   ((size_t)10)
+#define WORDS           30 /* bytes of a text on average, from which on it is no category */
 
 const char *const sw_kind_names[SW_KIND_N] = {"number", "category", "date",    "constant",
 					      "id",     "text",     "ignored", "target"};
@@ -29,6 +30,7 @@ struct set {
 
 /* What was seen of a column. */
 struct look {
+	bool settled; /* more numbers change nothing of what it is; the first, as these are hot */
 	enum sw_kind asked; /* SW_KIND_N: nothing was */
 	size_t holes, numbers, texts, dates;
 	size_t only_point, only_comma, marked; /* numbers: one reading alone, or with marks both */
@@ -319,7 +321,12 @@ static bool cell_look(const struct looking *l, struct look *k, const struct sw_c
 	bool number, same = true, is_new = true;
 	double v;
 
-	number = sw_cell_plain(cell, &v);
+	if (k->settled && (cell->len == 0 || sw_cell_is_read(cell))) {
+		k->holes += cell->len == 0;
+		k->numbers += cell->len != 0;
+		return true;
+	}
+	number = sw_cell_read(cell, &v);
 	if (number && !k->only_point && memchr(cell->text, '.', cell->len))
 		(void)marked_number(k, cell, &v);
 	if (!number) {
@@ -336,6 +343,10 @@ static bool cell_look(const struct looking *l, struct look *k, const struct sw_c
 	/* of numbers a few are enough, until the first text */
 	if (k->seen.full || (k->texts == 0 && k->seen.n >= NUMBERS_MOST)) {
 		k->pure = false;
+		/* not one value, no index, and it is known how it writes its numbers */
+		k->settled = k->texts == 0 && k->min < k->max && !k->counts &&
+			     (k->whole ? !k->fresh : k->only_point > 0) && !target &&
+			     k != &l->look[l->t->target];
 		return true;
 	}
 	const uint64_t key = number ? number_hash(v) : XXH3_64bits(cell->text, cell->len);
@@ -352,7 +363,7 @@ static bool cell_look(const struct looking *l, struct look *k, const struct sw_c
 /* A line that says the header once more: two files behind one another. */
 static bool is_header(const struct sw_csv_reader *r)
 {
-	if (!r->name || strcmp(r->cell[0].text, r->name[0]) != 0)
+	if (!r->name || *r->cell[0].text != *r->name[0])
 		return false;
 	for (size_t i = 0; i < r->columns; i++) {
 		double v;
@@ -393,8 +404,15 @@ static sw_status row_look(struct looking *l, struct sw_err *err)
 	if (k->texts == 0 && !is)
 		k->n = 0; /* no target to correlate with */
 	for (size_t i = 0; i < r->columns; i++)
-		if (!cell_look(l, &l->look[i], &r->cell[i], with, is ? &number : NULL))
+		if (!cell_look(l, &l->look[i], &r->cell[i], with,
+			       is && t->rows < CORRELATED_ROWS ? &number : NULL))
 			return no_memory(r, err);
+	/* a number that has as many values is no class */
+	size_t id;
+
+	if ((k->texts > 0 || t->classes.n < NUMBERS_MOST) &&
+	    sw_texts_add(&t->classes, cell, &id) != SW_OK)
+		return no_memory(r, err);
 	t->rows++;
 	return SW_OK;
 }
@@ -635,6 +653,7 @@ sw_status sw_table_look(struct sw_table *t, const char *path, const char *label,
 	sw_status rc;
 
 	memset(t, 0, sizeof *t);
+	t->classes.most = SW_DATASET_MAX_CLASSES;
 	rc = sw_csv_open(&l.r, path, set->latin1, err);
 	if (rc == SW_OK)
 		rc = begin(&l, label, set, err);
@@ -669,5 +688,6 @@ void sw_table_fini(struct sw_table *t)
 	free(t->name);
 	free(t->name_text);
 	free(t->column);
+	sw_texts_fini(&t->classes);
 	memset(t, 0, sizeof *t);
 }

@@ -22,6 +22,7 @@
 #define SW_TRAINER_DATA_TABLE_H
 
 #include "trainer/data/csv.h"
+#include "trainer/data/texts.h"
 #include "trainer/spec/dataset.h"
 
 enum sw_kind {
@@ -57,9 +58,10 @@ struct sw_table {
 	char separator;
 	bool header, latin1;
 	enum sw_decimal decimal;
-	bool numbers; /* the target's cells are */
-	bool whole;   /* whole ones */
-	char **name;  /* [columns], or NULL; into name_text */
+	struct sw_texts classes; /* the target's texts; of numbers the first 1,024 */
+	bool numbers;            /* the target's cells are */
+	bool whole;              /* whole ones */
+	char **name;             /* [columns], or NULL; into name_text */
 	char *name_text;
 	struct sw_table_column *column; /* [columns] */
 };

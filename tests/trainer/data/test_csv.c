@@ -268,9 +268,12 @@ TEST(cell_number_has_the_bits_of_strtod)
 		double v;
 
 		s = s * 6364136223846793005u + 1442695040888963407u;
-		snprintf(text, sizeof text, i % 2 ? "%.*g" : "%.*e", (int)(s >> 40) % 20 + 1,
-			 ldexp((double)(s >> 11), (int)(s >> 3) % 120 - 90));
+		snprintf(text, sizeof text, i % 3 == 0 ? "%.*f" : i % 3 == 1 ? "%.*g" : "%.*e",
+			 (int)(s >> 40) % (i % 3 ? 20 : 10),
+			 ldexp((double)(s >> 11), (int)(s >> 3) % (i % 3 ? 120 : 40) - 90));
 		ck_assert(sw_cell_plain(&(struct sw_csv_cell){text, strlen(text)}, &v));
+		ck_assert_msg(v == strtod(text, NULL), "%s: %.17g", text, v);
+		ck_assert(sw_cell_read(&(struct sw_csv_cell){text, strlen(text)}, &v));
 		ck_assert_msg(v == strtod(text, NULL), "%s: %.17g", text, v);
 	}
 }
