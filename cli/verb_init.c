@@ -16,6 +16,30 @@ static const struct size {
 	{UINT64_MAX, 9, 1, 256, 2048},
 };
 
+/* Wide tables have rows far out in some of their many inputs; a layernorm behind each linear layer
+ * keeps what these cause small. Of narrow ones it takes away what the size of a number says. */
+#define WIDE        64
+#define VALUES_MOST 40 /* of a category that have an input (trainer/data/table.h) */
+
+static bool is_wide(const cJSON *found)
+{
+	const cJSON *column;
+	uint64_t inputs = 0;
+
+	cJSON_ArrayForEach (column, sw_json_get(found, "columns")) {
+		const char *kind = sw_json_text(column, "kind", "");
+		const uint64_t values = sw_json_uint(column, "values");
+		const uint64_t n = strcmp(kind, "number") == 0 ? 1
+				   : strcmp(kind, "date") == 0 ? 3
+				   : strcmp(kind, "category") == 0
+					   ? (values < VALUES_MOST ? values : VALUES_MOST)
+					   : 0;
+
+		inputs += n + (n > 0 && sw_json_uint(column, "holes") > 0);
+	}
+	return inputs > WIDE;
+}
+
 static const struct size *size_of(uint64_t rows)
 {
 	const struct size *s = sizes;
@@ -95,8 +119,10 @@ static void add_spec(struct sw_buf *b, const char *path, const cJSON *dataset, c
 	add_members(b, dataset);
 	(void)sw_buf_adds(b, "},\n    \"model\": [\n");
 	for (int i = 0; i < 3; i++)
-		(void)sw_buf_adds(b, "      {\"linear\": \"width\"}, {\"activation\": "
-				     "\"activation\"}, {\"dropout\": \"dropout\"},\n");
+		(void)sw_buf_addf(b,
+				  "      {\"linear\": \"width\"}, %s{\"activation\": "
+				  "\"activation\"}, {\"dropout\": \"dropout\"},\n",
+				  is_wide(found) ? "\"layernorm\", " : "");
 	(void)sw_buf_addf(b,
 			  "      {\"linear\": %d}\n    ],\n    \"loss\": \"%s\",\n"
 			  "    \"optimizer\": \"adamw\"\n  }\n}\n",

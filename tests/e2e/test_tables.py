@@ -56,9 +56,20 @@ def test_init_prints_a_line_a_column_and_a_spec_that_validate_takes_with_the_sam
     assert spec["name"] == "houses" and len(spec["parameters"]) == 6 and spec["early_terminate"]["type"] == "asha"
     assert spec["trainer"]["dataset"] == {"format": "csv", "path": "houses.csv", "label": "price"}
     assert spec["trainer"]["model"][-1] == {"linear": 1} and spec["trainer"]["loss"] == "mse", spec
+    assert spec["metric"] == {"name": "val_rmse", "goal": "minimize"}, spec
+    assert "layernorm" not in spec["trainer"]["model"], spec
     (tmp_path / "spec.json").write_text(text)
     status, verdict, _ = sweep_command(NOWHERE, "validate", "spec.json", cwd=tmp_path)
     assert status == 0 and verdict.endswith(lines.partition("\n")[2]), verdict
+
+
+@pytest.mark.parametrize("values, norms", [(30, 0), (40, 3)])  # and 25 numbers: 55 inputs, 65
+def test_init_of_a_table_of_many_inputs_has_a_norm_behind_each_linear_layer(tmp_path, values, norms):
+    (tmp_path / "wide.csv").write_text("".join(
+        ",".join([*(str(r * (c + 3) % 29 / 4) if r else f"x{c}" for c in range(25)), f"w{r * 7 % values}" if r else "word",
+                  str(r % 17 * 1000) if r else "price"]) + "\n" for r in range(201)))
+    status, text, lines = sweep_command(NOWHERE, "init", "wide.csv", "--target", "price", cwd=tmp_path)
+    assert status == 0 and json.loads(text)["trainer"]["model"].count("layernorm") == norms, lines
 
 
 def test_init_puts_words_into_the_dataset_and_obeys_them(tmp_path):
@@ -70,6 +81,7 @@ def test_init_puts_words_into_the_dataset_and_obeys_them(tmp_path):
     assert spec["trainer"]["dataset"] == {"format": "csv", "path": "h.csv", "label": "kind",
                                           "columns": {"ignore": ["seen"]}, "header": True}
     assert spec["trainer"]["model"][-1] == {"linear": 3} and spec["trainer"]["loss"] == "cross_entropy", spec
+    assert spec["metric"] == {"name": "val_loss", "goal": "minimize"}, spec
 
 
 @pytest.mark.parametrize("words, wanted, line", [
@@ -82,3 +94,21 @@ def test_init_of_what_it_cannot_take_prints_no_spec(tmp_path, words, wanted, lin
     (tmp_path / "h.csv").write_text(HOUSES)
     status, out, wrong = sweep_command(NOWHERE, "init", *words, cwd=tmp_path)
     assert (status, out) == (wanted, "") and line in wrong and wrong.count("\n") == 1, wrong
+
+
+def test_three_commands_make_prices_of_raw_rows(start, tmp_path):
+    """Columns in another order, no target, and a word that training has not seen."""
+    daemon = start("cpu:2")
+    (tmp_path / "houses.csv").write_text(HOUSES)
+    status, text, wrong = sweep_command(daemon, "init", "houses.csv", "--target", "price", cwd=tmp_path)
+    assert status == 0, wrong
+    (tmp_path / "houses.json").write_text(text)
+    status, _, wrong = sweep_command(daemon, "submit", "houses.json", "--watch", cwd=tmp_path)
+    assert status == 0, wrong
+    (tmp_path / "new.csv").write_text("kind,seen,area,id\nhut,2024-05-03,60,7\nflat,2024-05-03,130,8\ntent,,100,9\n")
+    status, text, wrong = sweep_command(daemon, "predict", 1, "new.csv", cwd=tmp_path)
+    assert status == 0 and "tent" in wrong, wrong
+    rows = [line.split(",") for line in text.splitlines()]
+    assert rows[0] == ["row", "prediction"] and [row[0] for row in rows[1:]] == ["1", "2", "3"]
+    small, large, _ = (float(row[1]) for row in rows[1:])
+    assert abs(small - 260000) < 60000 and abs(large - 390000) < 60000, text
