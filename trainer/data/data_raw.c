@@ -64,7 +64,7 @@ static bool rows_take(struct sw_raw *r, uint64_t x)
 
 sw_status sw_data_raw_rows(struct sw_raw *r, struct sw_err *err)
 {
-	uint64_t x, y;
+	uint64_t x = 0, y = 0;
 	const sw_status rc = sizes_check(r, true, &x, &y, err);
 
 	if (rc != SW_OK)
@@ -74,7 +74,7 @@ sw_status sw_data_raw_rows(struct sw_raw *r, struct sw_err *err)
 
 sw_status sw_data_raw_alloc(struct sw_raw *r, bool keep, bool classes, struct sw_err *err)
 {
-	uint64_t x, y;
+	uint64_t x = 0, y = 0;
 	const sw_status rc = sizes_check(r, keep, &x, &y, err);
 
 	if (rc != SW_OK)

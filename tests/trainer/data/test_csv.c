@@ -268,7 +268,10 @@ TEST(cell_number_has_the_bits_of_strtod)
 		double v;
 
 		s = s * 6364136223846793005u + 1442695040888963407u;
-		snprintf(text, sizeof text, i % 3 == 0 ? "%.*f" : i % 3 == 1 ? "%.*g" : "%.*e",
+		snprintf(text, sizeof text,
+			 i % 3 == 0   ? "%.*f"
+			 : i % 3 == 1 ? "%.*g"
+				      : "%.*e",
 			 (int)(s >> 40) % (i % 3 ? 20 : 10),
 			 ldexp((double)(s >> 11), (int)(s >> 3) % (i % 3 ? 120 : 40) - 90));
 		ck_assert(sw_cell_plain(&(struct sw_csv_cell){text, strlen(text)}, &v));
