@@ -82,11 +82,10 @@ static void write_column(struct sw_jw *w, const struct sw_table *t, size_t i, bo
 	sw_jw_kstr(w, "becomes", text);
 	char line[200];
 
-	(void)snprintf(
-		line, sizeof line,
-		"line %zu: \"%s\" is not a number, as most of its cells are: mend it, or leave "
-		"the cell empty",
-		c->slip_line, c->slip);
+	(void)snprintf(line, sizeof line,
+		       "line %zu: \"%s\" is not a number, as most of its cells are: %s",
+		       c->slip_line, c->slip,
+		       i == t->target ? "is it a class?" : "mend it, or leave the cell empty");
 	if (c->slip_line)
 		sw_jw_kstr(w, "warning", line);
 	else if (i == t->target && lone)

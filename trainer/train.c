@@ -5,6 +5,7 @@
 #include "trainer/auc.h"
 #include "trainer/data/shuffle.h"
 #include "trainer/net/net.h"
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,6 +61,7 @@ static void balance(struct loop *l)
 	const size_t rows = l->data->train.rows, classes = l->data->classes;
 	size_t *from = l->places, *at = from + classes + 1;
 
+	assert(classes > 0);
 	memset(from, 0, (classes + 1) * sizeof *from);
 	for (size_t i = 0; i < rows; i++)
 		from[l->data->train_class[i] + 1]++;

@@ -163,8 +163,10 @@ static size_t unmarked(const struct sw_csv_cell *c, char mark, char point, char 
 		const char at = c->text[i];
 
 		if (whole && at == mark) {
-			/* "1,200" and "12,000,000": up to three digits, then three each */
-			if (group == 0 || group > 3 || (marked && group != 3))
+			/* "1,200" and "12,000,000": up to three digits, then three each; no "0.123"
+			 */
+			if (group == 0 || group > 3 || (marked && group != 3) ||
+			    (!marked && c->text[i - group] == '0'))
 				return 0;
 			marked = true;
 			group = 0;

@@ -263,14 +263,12 @@ static sw_status row_scan(struct sw_csv_reader *c, struct scan *s, struct sw_err
 		if (quoted) {
 			s->quotes = true;
 			at = quote_end(c, at + 1, s);
-			/* a quote that is the block's last byte may be the first of two */
-			if (!at || (at + 1 == end && !c->end)) {
-				if (!c->end)
-					return SW_OK;
+			if (!at && !c->end)
+				return SW_OK;
+			if (!at)
 				return sw_err_at(err, SW_INVALID, "/path",
 						 "%s: line %zu opens a quote that is never closed",
 						 c->file.show, c->next_line);
-			}
 			at++;
 			if (!stop[(unsigned char)*at])
 				return sw_err_at(err, SW_INVALID, "/path",
@@ -293,9 +291,8 @@ static sw_status row_scan(struct sw_csv_reader *c, struct scan *s, struct sw_err
 			at++;
 			continue;
 		}
-		if (at == end && !c->end)
-			return SW_OK;
-		if (*at == '\r' && at + 1 == end && !c->end)
+		/* what ends here may go on in the next block */
+		if (at + (*at == '\r') == end && !c->end)
 			return SW_OK;
 		if (*at == '\r' && at[1] != '\n')
 			return sw_err_at(err, SW_INVALID, "/path",

@@ -7,6 +7,7 @@
 #include "trainer/data/data_raw.h"
 #include "trainer/data/encode.h"
 #include "trainer/data/split.h"
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -141,9 +142,10 @@ static sw_status classes_make(struct making *m, struct sw_err *err)
 	}
 	if (rc == SW_OK && out->classes == 1)
 		rc = sw_err_at(err, SW_INVALID, "/label", "all rows have the same label");
-	for (size_t i = 0; rc == SW_OK && i < m->t.rows; i++)
-		out->label[i] = rank[out->label[i]];
 	if (rc == SW_OK) {
+		assert(rank != NULL && first != NULL);
+		for (size_t i = 0; i < m->t.rows; i++)
+			out->label[i] = rank[out->label[i]];
 		sw_buf_init(&list, SW_DATA_ABOUT_MOST);
 		sw_jw_init(&w, &list);
 		sw_jw_arr(&w);

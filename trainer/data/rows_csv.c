@@ -142,6 +142,7 @@ static sw_status names_match(struct rows_csv *c, struct sw_texts *names, size_t 
 {
 	const struct sw_encoder *e = c->want.table;
 
+	assert(e != NULL);
 	for (size_t i = 0; i < c->r.columns; i++) {
 		const struct sw_csv_cell cell = {c->r.name[i], strlen(c->r.name[i])};
 		size_t id, n = names->n;
@@ -168,8 +169,10 @@ static sw_status table_by_name(struct rows_csv *c, struct sw_err *err)
 	size_t *place = sw_calloc(c->r.columns, sizeof *place);
 	sw_status rc = place ? sw_csv_names(&c->r, err) : no_memory(c, err);
 
-	if (rc == SW_OK)
+	if (rc == SW_OK) {
+		assert(place != NULL);
 		rc = names_match(c, &names, place, err);
+	}
 	sw_texts_fini(&names);
 	free(place);
 	return rc;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <xxhash.h>
 
 #define NAMES_SHOWN     ((size_t)8)        /* columns that an error lists */
@@ -15,6 +16,7 @@
 #define SET_LEAST       ((size_t)128)
 #define NUMBERS_MOST    ((size_t)1024)  /* of a column of numbers: what it is does not hang on it */
 #define CORRELATED_ROWS ((size_t)10000) /* the first, beside a target that is a number */
+#define DATES_LOOKED    ((size_t)100)   /* texts, of a column that is no date's */
 #define ID_ROWS_LEAST   ((size_t)10)
 #define WORDS           30 /* bytes of a text on average, from which on it is no category */
 
@@ -159,7 +161,7 @@ static sw_status asked_take(struct looking *l, const cJSON *columns, struct sw_e
 
 	for (size_t k = 0; k < sizeof lists / sizeof *lists; k++) {
 		const cJSON *one;
-		size_t n = 0, at;
+		size_t n = 0, at = 0;
 
 		cJSON_ArrayForEach (one, cJSON_GetObjectItemCaseSensitive(columns, lists[k].key)) {
 			(void)snprintf(key, sizeof key, "columns/%s/%zu", lists[k].key, n++);
@@ -293,8 +295,8 @@ static void text_look(struct look *k, const struct sw_csv_cell *cell, size_t lin
 		k->forms = (1u << SW_DATE_FORMS) - 1;
 	}
 	k->bytes += cell->len;
-	/* one that is no date ends the looking */
-	if (k->dates + 1 < k->texts)
+	/* one that is no date ends the looking, but for the first texts */
+	if (k->dates + 1 < k->texts && k->texts > DATES_LOOKED)
 		return;
 	for (unsigned f = 0; f < SW_DATE_FORMS; f++)
 		forms |= sw_cell_date(cell, (enum sw_date_form)f, &date) ? 1u << f : 0;
@@ -330,7 +332,8 @@ static bool cell_look(const struct looking *l, struct look *k, const struct sw_c
 	if (number && !k->only_point && memchr(cell->text, '.', cell->len))
 		(void)marked_number(k, cell, &v);
 	if (!number) {
-		if (sw_cell_is_hole(cell)) {
+		/* the target has none: row_look() */
+		if (k != &l->look[l->t->target] && sw_cell_is_hole(cell)) {
 			k->holes++;
 			return true;
 		}
@@ -387,10 +390,11 @@ static sw_status row_look(struct looking *l, struct sw_err *err)
 		return sw_err_at(err, SW_INVALID, "/path",
 				 "%s: line %zu is the header once more: leave it out", r->file.show,
 				 r->line);
-	if (sw_cell_is_hole(cell))
+	/* "none" may be a class: how bad is it? */
+	if (sw_cell_is_hole(cell) && strcasecmp(cell->text, "none") != 0)
 		return sw_err_at(err, SW_INVALID, "/path",
 				 "%s: line %zu, column %s: %s%s%s is no value to learn: leave out "
-				 "rows without one",
+				 "rows without one, or rename the class",
 				 r->file.show, r->line, sw_csv_column_show(r, t->target, show),
 				 cell->len ? "\"" : "", cell->len ? cell->text : "an empty cell",
 				 cell->len ? "\"" : "");
@@ -511,6 +515,10 @@ static void text_is(struct sw_table_column *c, const struct look *k, size_t rows
 		c->kind = SW_KIND_TEXT;
 		c->why = "most values are there once";
 	}
+	const size_t looked = k->texts < DATES_LOOKED ? k->texts : DATES_LOOKED;
+
+	if (c->why && c->kind != SW_KIND_CONSTANT && k->dates * 3 >= looked)
+		c->why = "its dates have several forms: write all in one";
 }
 
 /* Does it tell the target alone? A value that is there once tells nothing. */
@@ -527,11 +535,21 @@ static bool gives_target(const struct looking *l, const struct look *k)
 	       vt * vt > 0.99999 * vv * tt;
 }
 
+/* Of few values a column is no number, but that is worth a word. */
+static void slip_keep(struct sw_table_column *c, const struct look *k)
+{
+	if (!is_slip(k))
+		return;
+	c->slip_line = k->text_line;
+	memcpy(c->slip, k->text, sizeof c->slip);
+}
+
 static sw_status column_is(const struct looking *l, size_t i, struct sw_err *err)
 {
 	struct sw_table_column *c = &l->t->column[i];
 	const struct look *k = &l->look[i];
 	const bool mixed = k->only_point && k->only_comma;
+	const bool few = k->seen.n <= SW_TABLE_VALUES_MOST;
 
 	c->holes = k->holes;
 	c->values = k->seen.n;
@@ -547,8 +565,9 @@ static sw_status column_is(const struct looking *l, size_t i, struct sw_err *err
 						   : SW_DECIMAL_POINT;
 	if (i == l->t->target || k->asked == SW_KIND_IGNORED) {
 		c->kind = i == l->t->target ? SW_KIND_TARGET : SW_KIND_IGNORED;
-		if (i == l->t->target && is_slip(k))
+		if (i == l->t->target && is_slip(k) && !few)
 			return slip(l, i, err);
+		slip_keep(c, k);
 		c->why = i == l->t->target ? NULL
 			 : i == l->group   ? "rows are grouped by it"
 					   : "as asked";
@@ -560,8 +579,6 @@ static sw_status column_is(const struct looking *l, size_t i, struct sw_err *err
 		text_is(c, k, l->t->rows);
 	else
 		c->kind = k->asked;
-	const bool few = k->seen.n <= SW_TABLE_VALUES_MOST;
-
 	if (k->asked == SW_KIND_DATE && (k->numbers || k->dates != k->texts || !k->forms))
 		return no_date(l, i, err);
 	if (k->asked == SW_KIND_NUMBER && k->texts)
@@ -569,8 +586,7 @@ static sw_status column_is(const struct looking *l, size_t i, struct sw_err *err
 	if (k->asked == SW_KIND_N && is_slip(k)) {
 		if (!few)
 			return slip(l, i, err);
-		c->slip_line = k->text_line;
-		memcpy(c->slip, k->text, sizeof c->slip);
+		slip_keep(c, k);
 	}
 	c->gives_target = !c->why && gives_target(l, k);
 	return SW_OK;
@@ -582,7 +598,7 @@ static sw_status all_are(struct looking *l, struct sw_err *err)
 	sw_status rc = SW_OK;
 
 	for (size_t i = 0; i < l->t->columns; i++)
-		if (l->look[i].only_comma && !l->look[i].only_point)
+		if (l->look[i].only_comma && !l->look[i].only_point && !l->look[i].texts)
 			l->t->decimal = SW_DECIMAL_COMMA;
 	for (size_t i = 0; rc == SW_OK && i < l->t->columns; i++)
 		rc = column_is(l, i, err);

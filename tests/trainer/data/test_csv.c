@@ -36,7 +36,8 @@ static const struct {
 	 ": line 3 has 1 columns, the header has 2: a cell with the separator (;) in it needs "
 	 "quotes"},
 	{"a,y\n1,2\n3,?\n", true, "y", 0, "/path",
-	 ": line 3, column \"y\": \"?\" is no value to learn: leave out rows without one"},
+	 ": line 3, column \"y\": \"?\" is no value to learn: leave out rows without one, or "
+	 "rename the class"},
 	{"\x1f\x8b\x08\0\0\0\0", true, "y", 0, "/path", " is cut off: its gzip has no end"},
 	{"a,y\n1,2\n3,4,5\n", true, "y", 0, "/path",
 	 ": line 3 has 3 columns, the header has 2: a cell with the separator (,) in it needs "
@@ -48,7 +49,8 @@ static const struct {
 	 ": line 2 has 1 columns, the first row has 2: a cell with the separator (,) in it needs "
 	 "quotes"},
 	{"a,y\n1,\n1,4\n", true, "y", 0, "/path",
-	 ": line 2, column \"y\": an empty cell is no value to learn: leave out rows without one"},
+	 ": line 2, column \"y\": an empty cell is no value to learn: leave out rows without one, "
+	 "or rename the class"},
 	{"a,y\n\"1,2\n", true, "y", 0, "/path", ": line 2 opens a quote that is never closed"},
 	{"a,y\n\"1\"x,2\n", true, "y", 0, "/path", ": line 2 has text after a closing quote"},
 	{"a,y\r1,2\r3,4\r", true, "y", 0, "/path",
@@ -228,6 +230,8 @@ static const struct {
 	{"1200,000", (double)NAN, 1200},
 	{"1,20,000", (double)NAN, (double)NAN},
 	{",5", (double)NAN, .5},
+	{"0.123", .123, (double)NAN},
+	{"-0,123", (double)NAN, -.123},
 	{"0.1", 0.1, (double)NAN},
 	{"9007199254740993", 9007199254740992, 9007199254740992},
 	{"123456789012345678901234567890", 123456789012345678901234567890.0,
