@@ -189,7 +189,7 @@ TEST(table_kind_that_changes_late_is_refused_with_its_line)
 	free(text);
 }
 
-/* Numbers of which few differ, and a word: classes that are said, also one that is called "none". */
+/* Numbers of which few differ, and words: classes, also one that is called "none". */
 TEST(table_of_classes_may_mix_words_and_numbers)
 {
 	char text[2000];
