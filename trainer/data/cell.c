@@ -38,6 +38,16 @@ static bool exponent_read(const char *s, int *exponent, const char **end)
 	return true;
 }
 
+/* whole / 10^k, k at most 17, rounded once: of 64 more bits than a double has room for, the last one
+ * also says whether there is a rest. whole: over 2^53. */
+static double divided(uint64_t whole, size_t k)
+{
+	__extension__ typedef unsigned __int128 wide;
+	const wide n = (wide)whole << 64, ten = (wide)tens[k], q = n / ten;
+
+	return ldexp((double)(q | (q * ten != n)), -64);
+}
+
 /* Whole digits below 2^53 and a power of ten up to 22 are exact as doubles, so one product or
  * quotient of them is rounded once: Clinger, "How to read floating point numbers accurately", 1990.
  * The rest is strtod's. */
@@ -68,6 +78,12 @@ bool sw_cell_plain(const struct sw_csv_cell *c, double *out)
 	if (digits <= 19 && whole <= (uint64_t)1 << 53 && exponent >= -22 && exponent <= 22) {
 		const double v = exponent < 0 ? (double)whole / tens[-exponent]
 					      : (double)whole * tens[exponent];
+
+		*out = minus ? -v : v;
+		return true;
+	}
+	if (digits <= 19 && exponent < 0 && exponent >= -17) {
+		const double v = divided(whole, (size_t)-exponent);
 
 		*out = minus ? -v : v;
 		return true;
@@ -108,16 +124,22 @@ static unsigned digits_of(const char *s, unsigned *points)
 bool sw_cell_is_read(const struct sw_csv_cell *c)
 {
 	const bool minus = *c->text == '-';
+	const char *s = c->text + minus;
 	const size_t len = c->len - minus;
-	unsigned points;
+	unsigned points, more = 0;
+	uint64_t digits;
 	double v;
 
-	if (len == 0 || len > 16)
+	if (len == 0 || len > 32)
 		return sw_cell_plain(c, &v);
-	const unsigned all = (1u << len) - 1, digits = digits_of(c->text + minus, &points) & all;
+	digits = digits_of(s, &points);
+	if (len > 16)
+		digits |= (uint64_t)digits_of(s + 16, &more) << 16;
+	const uint64_t all = ((uint64_t)1 << len) - 1;
+	const uint64_t point = (points | (uint64_t)more << 16) & all;
 
-	points &= all;
-	if ((digits | points) == all && digits != 0 && (points & (points - 1)) == 0)
+	digits &= all;
+	if ((digits | point) == all && digits != 0 && (point & (point - 1)) == 0)
 		return true;
 	return sw_cell_plain(c, &v);
 }

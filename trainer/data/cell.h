@@ -31,7 +31,7 @@ bool sw_cell_plain(const struct sw_csv_cell *c, double *out);
 bool sw_cell_read(const struct sw_csv_cell *c, double *out);
 /* Is it such a number of a reader, whatever its value? Faster still. */
 bool sw_cell_is_read(const struct sw_csv_cell *c);
-#define SW_CELL_PAD 32
+#define SW_CELL_PAD 48
 /* Empty, NA, N/A, #N/A, <NA>, NaN, null, None, ?, -: in any case. */
 bool sw_cell_is_hole(const struct sw_csv_cell *c);
 

@@ -268,7 +268,7 @@ TEST(cell_number_has_the_bits_of_strtod)
 	uint64_t s = 1;
 
 	for (int i = 0; i < 200000; i++) {
-		char text[64];
+		char text[96];
 		double v;
 
 		s = s * 6364136223846793005u + 1442695040888963407u;
@@ -280,6 +280,7 @@ TEST(cell_number_has_the_bits_of_strtod)
 			 ldexp((double)(s >> 11), (int)(s >> 3) % (i % 3 ? 120 : 40) - 90));
 		ck_assert(sw_cell_plain(&(struct sw_csv_cell){text, strlen(text)}, &v));
 		ck_assert_msg(v == strtod(text, NULL), "%s: %.17g", text, v);
+		ck_assert(sw_cell_is_read(&(struct sw_csv_cell){text, strlen(text)}));
 		ck_assert(sw_cell_read(&(struct sw_csv_cell){text, strlen(text)}, &v));
 		ck_assert_msg(v == strtod(text, NULL), "%s: %.17g", text, v);
 	}
