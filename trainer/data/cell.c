@@ -38,8 +38,8 @@ static bool exponent_read(const char *s, int *exponent, const char **end)
 	return true;
 }
 
-/* whole / 10^k, k at most 17, rounded once: of 64 more bits than a double has room for, the last one
- * also says whether there is a rest. whole: over 2^53. */
+/* whole / 10^k, k at most 17, rounded once: there are more bits than a double has room for, and the
+ * last of them also says whether there is a rest. whole: over 2^53. */
 static double divided(uint64_t whole, size_t k)
 {
 	__extension__ typedef unsigned __int128 wide;

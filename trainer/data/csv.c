@@ -358,7 +358,8 @@ sw_status sw_csv_next(struct sw_csv_reader *c, struct sw_err *err)
 		c->at = (size_t)(s.next - c->text);
 		c->line = c->next_line;
 		c->next_line += s.lines;
-		if (*row != '\n' && *row != '\r')
+		/* of one column an empty line is an empty cell */
+		if ((*row != '\n' && *row != '\r') || c->columns == 1)
 			break;
 	}
 	cells_end(c, s.quotes);

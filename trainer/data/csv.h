@@ -3,7 +3,8 @@
  * the other, to look at, to train on and to predict on.
  *
  * Text      UTF-8, or Latin-1 where it is said to be. gzip is seen by its first bytes. Empty lines
- *           are skipped, a byte order mark too, and spaces around cells without quotes.
+ *           are skipped (but of one column), a byte order mark too, and spaces around cells
+ *           without quotes.
  * Separator Comma, semicolon, tab or bar: the one that cuts the first rows into most cells, of
  *           those that cut all of them into as many.
  * Memory    A block of the file, or a row where that is longer, up to 16 MiB. Nothing a cell.

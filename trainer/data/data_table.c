@@ -218,16 +218,23 @@ static sw_status parts_make(struct making *m, struct sw_err *err)
 				       .order = m->at};
 	struct sw_split split;
 	sw_status rc = SW_OK;
+	char show[44];
 
 	if (by.val + by.test >= 1)
 		rc = sw_err_at(err, SW_INVALID, "/split/test",
 			       "val_fraction %g and test %g leave no rows to train on", by.val,
 			       by.test);
-	if (rc == SW_OK && sw_split_make(&split, m->t.rows, &by) != SW_OK)
-		rc = no_memory(m, err);
 	if (rc != SW_OK)
 		return rc;
+	rc = sw_split_make(&split, m->t.rows, &by);
 	out->order = split.order;
+	if (rc == SW_INVALID)
+		return sw_err_at(err, rc, "/group",
+				 "the groups of column \"%s\" are too few or too large: each part "
+				 "needs one, and most rows are to be trained on",
+				 sw_text_show(m->source->set.group, show));
+	if (rc != SW_OK)
+		return no_memory(m, err);
 	out->val = split.val;
 	out->test = split.test;
 	if (by.test > 0 && split.test == 0)
@@ -293,6 +300,16 @@ static sw_status about_make(struct making *m, struct sw_err *err)
 	if (!m->e.strict) {
 		sw_buf_init(&text, SW_DATA_ABOUT_MOST);
 		sw_encoder_write(&m->e, &text);
+		/* said when a sweep is submitted, not when its model is asked */
+		if (text.failed == SW_TOO_BIG ||
+		    (text.failed == SW_OK && sw_json_check(text.data, text.len, NULL) != SW_OK)) {
+			sw_buf_fini(&text);
+			return sw_err_at(
+				err, SW_TOO_BIG, "/path",
+				"%s: what is known of its %zu columns and their values is "
+				"too much to go with a model: \"ignore\" some of \"columns\"",
+				m->source->path, m->e.n);
+		}
 		return sw_data_about_take(about, &text, &about->table, err);
 	}
 	if (!m->t.name)

@@ -69,41 +69,79 @@ static void deal_classes(const struct keyed *k, const struct sw_split *s,
 	}
 }
 
-/* Groups in a shuffled order: into the part that they fit, else they are trained on. */
+/* A part that no group fits has the smallest of those that are left, if more rows are left to train
+ * on. false: there is none. */
+static bool smallest_take(unsigned char *to, const size_t *first, size_t groups, enum part p,
+			  size_t *left)
+{
+	size_t best = groups;
+
+	for (size_t g = 0; g < groups; g++)
+		if (to[g] == TRAIN &&
+		    (best == groups || first[g + 1] - first[g] < first[best + 1] - first[best]))
+			best = g;
+	if (best == groups || 2 * (first[best + 1] - first[best]) >= *left)
+		return false;
+	to[best] = (unsigned char)p;
+	*left -= first[best + 1] - first[best];
+	return true;
+}
+
+/* Groups in a shuffled order: into a part that they fit, else they are trained on.
+ * first: size_t[groups + 1], where each begins; to: of each. */
+static bool groups_deal(const size_t *first, size_t groups, const int32_t *order, size_t rows,
+			const struct sw_split_by *by, unsigned char *to)
+{
+	const size_t most[] = {(size_t)floor((double)rows * by->val),
+			       (size_t)floor((double)rows * by->test)};
+	size_t has[2] = {0, 0}, left = rows;
+
+	for (size_t i = 0; i < groups; i++) {
+		const size_t g = (size_t)order[i], n = first[g + 1] - first[g];
+
+		to[g] = TRAIN;
+		/* of two that it fits the one that lacks the larger part of its rows */
+		if (has[VAL] + n <= most[VAL])
+			to[g] = VAL;
+		if (has[TEST] + n <= most[TEST] &&
+		    (to[g] == TRAIN || has[VAL] * most[TEST] > has[TEST] * most[VAL]))
+			to[g] = TEST;
+		if (to[g] != TRAIN) {
+			has[to[g]] += n;
+			left -= n;
+		}
+	}
+	for (int p = VAL; p < TRAIN; p++)
+		if (most[p] > 0 && has[p] == 0 &&
+		    !smallest_take(to, first, groups, (enum part)p, &left))
+			return false;
+	return left > 0;
+}
+
 static sw_status deal_groups(const struct keyed *k, const struct sw_split *s,
 			     const struct sw_split_by *by, unsigned char *part)
 {
-	const size_t most[] = {(size_t)floor((double)s->rows * by->val),
-			       (size_t)floor((double)s->rows * by->test)};
-	size_t *first = sw_malloc((s->rows + 1) * sizeof *first), groups = 0, has[2] = {0, 0};
+	size_t *first = sw_malloc((s->rows + 1) * sizeof *first), groups = 0;
 	int32_t *order = sw_malloc(s->rows * sizeof *order);
+	unsigned char *to = sw_malloc(s->rows);
+	sw_status rc = first && order && to ? SW_OK : SW_NOMEM;
 
-	if (!first || !order) {
-		free(first);
-		free(order);
-		return SW_NOMEM;
-	}
-	for (size_t i = 0; i < s->rows; i++)
-		if (i == 0 || k[i].key != k[i - 1].key)
-			first[groups++] = i;
-	first[groups] = s->rows;
-	sw_shuffle(order, groups, by->seed, SW_PHILOX_SPLIT, 1);
-	for (size_t g = 0; g < groups; g++) {
-		const size_t from = first[order[g]], n = first[order[g] + 1] - from;
-		enum part to = TRAIN;
-
-		/* the last group is left to train on, whatever its size */
-		for (int p = VAL; p < TRAIN && to == TRAIN && g + 1 < groups; p++)
-			if (most[p] > 0 && (has[p] == 0 || has[p] + n <= most[p]))
-				to = (enum part)p;
-		if (to != TRAIN)
-			has[to] += n;
-		for (size_t i = from; i < from + n; i++)
-			part[k[i].row] = (unsigned char)to;
+	if (rc == SW_OK) {
+		for (size_t i = 0; i < s->rows; i++)
+			if (i == 0 || k[i].key != k[i - 1].key)
+				first[groups++] = i;
+		first[groups] = s->rows;
+		sw_shuffle(order, groups, by->seed, SW_PHILOX_SPLIT, 1);
+		if (!groups_deal(first, groups, order, s->rows, by, to))
+			rc = SW_INVALID;
+		for (size_t g = 0; rc == SW_OK && g < groups; g++)
+			for (size_t i = first[g]; i < first[g + 1]; i++)
+				part[k[i].row] = to[g];
 	}
 	free(first);
 	free(order);
-	return SW_OK;
+	free(to);
+	return rc;
 }
 
 static void deal_order(const struct keyed *k, const struct sw_split *s,

@@ -4,8 +4,9 @@
  *
  * Plain      A shuffle by the seed; the first floor(rows * fraction) are for validation.
  * Classes    The same, and each part has its share of each class, to one row.
- * Groups     Rows of one group are in one part. Whole groups are taken in a shuffled order, as long
- *            as they fit the part; each part has one at least.
+ * Groups     Rows of one group are in one part. Whole groups are taken in a shuffled order, each
+ *            into a part that it fits. A part that none fits has the smallest, if that
+ *            leaves more rows to train on.
  * Order      The last rows are for the test, those before them for validation.
  * Pure       But for its memory.
  */
@@ -29,7 +30,7 @@ struct sw_split {
 	size_t rows, val, test;
 };
 
-/* SW_NOMEM. split->order is freed by the caller, also after a failure. */
+/* SW_NOMEM; SW_INVALID: the groups are too few, or too large. split->order is freed by the caller, also after a failure. */
 SW_NODISCARD sw_status sw_split_make(struct sw_split *split, size_t rows,
 				     const struct sw_split_by *by);
 

@@ -17,6 +17,7 @@
 #define NUMBERS_MOST    ((size_t)1024)  /* of a column of numbers: what it is does not hang on it */
 #define CORRELATED_ROWS ((size_t)10000) /* the first, beside a target that is a number */
 #define DATES_LOOKED    ((size_t)100)   /* texts, of a column that is no date's */
+#define TABLE_COLUMNS   ((size_t)16000) /* so that a line a column is JSON of a size that is read */
 #define ID_ROWS_LEAST   ((size_t)10)
 #define WORDS           30 /* bytes of a text on average, from which on it is no category */
 
@@ -609,6 +610,10 @@ static sw_status all_are(struct looking *l, struct sw_err *err)
 	if (rc == SW_OK && target->seen.n == 1)
 		rc = sw_err_at(err, SW_INVALID, "/label", "%s: all rows have the same label",
 			       l->r.file.show);
+	if (rc == SW_OK && target->fresh && target->texts && l->t->rows >= ID_ROWS_LEAST)
+		rc = sw_err_at(err, SW_INVALID, "/label",
+			       "%s: each row has a label of its own: is it a name?",
+			       l->r.file.show);
 	if (rc == SW_OK && !any && !l->image)
 		rc = sw_err_at(
 			err, SW_INVALID, "/path",
@@ -626,19 +631,27 @@ static sw_status begin(struct looking *l, const char *label, const struct sw_dat
 		       struct sw_err *err)
 {
 	struct sw_table *t = l->t;
+	char show[44];
 	sw_status rc = set->header ? sw_csv_names(&l->r, err) : SW_OK;
 
 	if (rc == SW_OK && l->r.name)
 		rc = names_check(&l->r, err);
 	if (rc == SW_OK && l->r.columns < 2)
 		rc = sw_err_at(err, SW_INVALID, "/path",
-			       "%s has one column: a label and at least one feature are needed",
-			       l->r.file.show);
+			       "%s has one column (%s%s%s): a label and at least one feature are "
+			       "needed, and no line above the names",
+			       l->r.file.show, l->r.name ? "\"" : "",
+			       l->r.name ? sw_text_show(l->r.name[0], show) : "0",
+			       l->r.name ? "\"" : "");
 	if (rc == SW_OK)
 		rc = sw_table_find(&l->r, label, set->label_column, "label", &t->target, err);
 	if (rc != SW_OK)
 		return rc;
 	l->image = set->image[0] != 0;
+	if (!l->image && l->r.columns > TABLE_COLUMNS)
+		return sw_err_at(err, SW_TOO_BIG, "/path",
+				 "%s has %zu columns, a table at most %zu", l->r.file.show,
+				 l->r.columns, TABLE_COLUMNS);
 	t->columns = l->r.columns;
 	t->separator = l->r.separator;
 	t->header = set->header;

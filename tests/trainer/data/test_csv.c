@@ -29,7 +29,10 @@ static const struct {
 	{"", true, "y", 0, "/path", " is empty"},
 	{"\n\n", true, "y", 0, "/path", " is empty"},
 	{"y\n1\n2\n", true, "y", 0, "/path",
-	 " has one column: a label and at least one feature are needed"},
+	 " has one column (\"y\"): a label and at least one feature are needed, and no line above "
+	 "the names"},
+	{"a,y\n1,n1\n2,n2\n3,n3\n4,n4\n5,n5\n6,n6\n7,n7\n8,n8\n9,n9\n9,n0\n", true, "y", 0,
+	 "/label", ": each row has a label of its own: is it a name?"},
 	{"a,y\n1,2\na,y\n3,4\n", true, "y", 0, "/path",
 	 ": line 3 is the header once more: leave it out"},
 	{"a;y\n1;2\n3\n", true, "y", 0, "/path",
@@ -138,7 +141,7 @@ static const struct {
 	{"a|b\n1,2|3\n", "a|b/1,2|3/", false},
 	{"a,b\n\"x \"\"y\"\", z\nw\",2\n", "a|b/x \"y\", z\nw|2/", false},
 	{"a,b\n\"\",\n", "a|b/|/", false},
-	{"a\n\"\"\"\"\n", "a/\"/", false},
+	{"a\n\"\"\"\"\n\n2\n", "a/\"//2/", false},
 	{"caf\xe9;n\n\xa3;\xff\n", "caf\xc3\xa9|n/\xc2\xa3|\xc3\xbf/", true},
 };
 

@@ -193,8 +193,8 @@ static const struct {
 	{"a,b,y\nu,1,0\nv,2,1\nu,3,0\nv,1,1\nu,2,0\nv,3,1\nu,1,0\nv,2,1\nu,3,0\nv,1,1\n",
 	 "/trainer/dataset/columns: \"a\" gives the label away alone: is it known before the label "
 	 "is? If not, \"ignore\" it"},
-	{"a,y\n1,q0\n2,q1\n3,q2\n4,q3\n5,q4\n6,q5\n7,q6\n8,q7\n9,q8\n1,q9\n",
-	 "/trainer/dataset/label: 10 classes in 10 rows: is it an id, or a number to predict (loss "
+	{"a,y\n1,q0\n2,q1\n3,q2\n4,q3\n5,q4\n6,q5\n7,q6\n8,q7\n9,q8\n1,q9\n2,q9\n",
+	 "/trainer/dataset/label: 10 classes in 11 rows: is it an id, or a number to predict (loss "
 	 "\"mse\")?"},
 };
 

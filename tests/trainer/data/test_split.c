@@ -107,6 +107,26 @@ TEST_LOOP(split_of_groups_keeps_each_whole, 0, SEEDS)
 	ck_assert((c.split.test > 0) == (floor((double)c.rows * c.by.test) > 0));
 }
 
+/* One of 900 of 1,000 rows is always trained on; of two halves neither can be judged by. */
+TEST_LOOP(split_of_large_groups_leaves_most_rows_to_train_on, 0, 20)
+{
+	uint64_t group[1000];
+	struct sw_split_by by = {.val = 0.2, .test = 0.1, .seed = (uint64_t)_i, .group = group};
+	struct sw_split s;
+
+	for (size_t i = 0; i < ROWS(group); i++)
+		group[i] = i < 900 ? 0 : i / 10;
+	ck_assert_int_eq(sw_split_make(&s, ROWS(group), &by), SW_OK);
+	ck_assert_uint_gt(s.val, 0);
+	ck_assert_uint_gt(s.test, 0);
+	ck_assert_uint_ge(s.rows - s.val - s.test, 900);
+	free(s.order);
+	for (size_t i = 0; i < ROWS(group); i++)
+		group[i] = i % 2;
+	ck_assert_int_eq(sw_split_make(&s, ROWS(group), &by), SW_INVALID);
+	free(s.order);
+}
+
 TEST_LOOP(split_by_order_has_nothing_to_train_on_after_what_it_is_judged_by, 0, SEEDS)
 {
 	struct case_of c;
