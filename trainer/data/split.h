@@ -30,7 +30,8 @@ struct sw_split {
 	size_t rows, val, test;
 };
 
-/* SW_NOMEM; SW_INVALID: the groups are too few, or too large. split->order is freed by the caller, also after a failure. */
+/* SW_NOMEM; SW_INVALID: the groups are too few, or too large. split->order is freed by the caller,
+ * also after a failure. */
 SW_NODISCARD sw_status sw_split_make(struct sw_split *split, size_t rows,
 				     const struct sw_split_by *by);
 

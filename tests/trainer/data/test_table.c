@@ -217,6 +217,26 @@ TEST(table_of_classes_may_mix_words_and_numbers)
 	cJSON_Delete(json);
 }
 
+/* Codes, most of them numbers: a category, which is said. */
+TEST(table_codes_of_which_some_are_words_are_a_category)
+{
+	char *text = malloc(1 << 16);
+	int at = sprintf(text, "x,y\n");
+
+	for (int i = 0; i < 1200; i++)
+		at += i % 12 ? sprintf(text + at, "%d,%d\n", 100 + i * 37 % 300, i % 2)
+			     : sprintf(text + at, "E%d,%d\n", 900 + i / 12 % 2, i % 2);
+	cJSON *json = shown(text, "{\"label\": \"y\"}");
+	const cJSON *x = cJSON_GetArrayItem(cJSON_GetObjectItem(json, "columns"), 0);
+
+	ck_assert_msg(x != NULL, "%s", cJSON_PrintUnformatted(json));
+	ck_assert_str_eq(cJSON_GetStringValue(cJSON_GetObjectItem(x, "kind")), "category");
+	ck_assert_ptr_nonnull(strstr(cJSON_GetStringValue(cJSON_GetObjectItem(x, "warning")),
+				     "line 2: \"E900\" is not a number"));
+	cJSON_Delete(json);
+	free(text);
+}
+
 static const struct {
 	bool text, twice; /* the column is a word of the target, or the target's own number */
 	const char *task;
