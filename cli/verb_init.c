@@ -4,6 +4,7 @@
 #include "cli/dataset_text.h"
 #include "cli/verb.h"
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What suits tables of up to so many rows; docs/tables.md has the measurements. */
@@ -134,6 +135,7 @@ static void add_spec(struct sw_buf *b, const char *path, const cJSON *dataset, c
 static cJSON *dataset_of(const struct sw_cli *c, const char **wrong)
 {
 	cJSON *d = cJSON_CreateObject();
+	char *end;
 
 	*wrong = NULL;
 	if (cJSON_AddStringToObject(d, "format", "csv") == NULL ||
@@ -144,7 +146,12 @@ static cJSON *dataset_of(const struct sw_cli *c, const char **wrong)
 	}
 	for (size_t i = 1; *wrong == NULL && i < c->args.n_words; i++)
 		*wrong = sw_verb_add_word(d, c->args.word[i]) ? NULL : c->args.word[i];
-	if (*wrong == NULL)
+	/* A column of a file without names is a number in the spec; of others "4" is a name. */
+	const long place = strtol(c->args.target, &end, 10);
+	const bool numbered = cJSON_IsFalse(sw_json_get(d, "header")) && *end == '\0';
+
+	if (*wrong == NULL && (!numbered || cJSON_ReplaceItemInObjectCaseSensitive(
+						    d, "label", cJSON_CreateNumber((double)place))))
 		return d;
 	cJSON_Delete(d);
 	return NULL;

@@ -63,6 +63,15 @@ def test_init_prints_a_line_a_column_and_a_spec_that_validate_takes_with_the_sam
     assert status == 0 and verdict.endswith(lines.partition("\n")[2]), verdict
 
 
+def test_init_of_a_file_without_names_takes_a_number(tmp_path):
+    (tmp_path / "h.csv").write_text(HOUSES.partition("\n")[2])
+    status, text, lines = sweep_command(NOWHERE, "init", "h.csv", "--target", 4, "header=false", cwd=tmp_path)
+    assert status == 0 and json.loads(text)["trainer"]["dataset"]["label"] == 4, lines
+    (tmp_path / "h.csv").write_text(HOUSES.replace(",kind,", ",4,"))
+    status, text, lines = sweep_command(NOWHERE, "init", "h.csv", "--target", 4, cwd=tmp_path)
+    assert status == 0 and json.loads(text)["trainer"]["dataset"]["label"] == "4", lines
+
+
 @pytest.mark.parametrize("values, norms", [(30, 0), (40, 3)])  # and 25 numbers: 55 inputs, 65
 def test_init_of_a_table_of_many_inputs_has_a_norm_behind_each_linear_layer(tmp_path, values, norms):
     (tmp_path / "wide.csv").write_text("".join(
