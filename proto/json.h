@@ -26,9 +26,14 @@
 
 /* The pre-check alone. O(len) but for objects, O(k log k) in their keys. */
 SW_NODISCARD sw_status sw_json_check(const char *text, size_t len, struct sw_err *err);
+SW_NODISCARD sw_status sw_json_check_most(const char *text, size_t len, size_t most,
+					  struct sw_err *err);
 
 /* Check, then parse. *out is the caller's. The text need not be NUL-terminated. */
 SW_NODISCARD sw_status sw_json_parse(cJSON **out, const char *text, size_t len, struct sw_err *err);
+/* The same of a text that comes through no socket, with another limit of values. */
+SW_NODISCARD sw_status sw_json_parse_most(cJSON **out, const char *text, size_t len, size_t most,
+					  struct sw_err *err);
 
 /* cJSON keeps 1.0 and 1 as the same double. sw_json_parse() marks a number that was written with a
  * point or an exponent by this bit of its type (which cJSON's type tests mask out and its copies

@@ -31,7 +31,7 @@ struct scan {
 	size_t len, at;
 	struct level stack[SW_JSON_MAX_DEPTH];
 	size_t depth;
-	size_t values;
+	size_t values, most;
 	struct sw_json_key here[KEYS_HERE];
 	struct sw_json_key *keys;
 	size_t n_keys, cap_keys;
@@ -419,9 +419,9 @@ static sw_status scan_value(struct scan *s, bool *opened)
 	*opened = false;
 	skip_space(s);
 	/* Bounds cJSON's tree: a value takes 64 bytes there, however short its text. */
-	if (++s->values > SW_JSON_MAX_VALUES) {
+	if (++s->values > s->most) {
 		char what[64];
-		(void)snprintf(what, sizeof what, "more than %d values", SW_JSON_MAX_VALUES);
+		(void)snprintf(what, sizeof what, "more than %zu values", s->most);
 		return bad(s, what);
 	}
 	const int c = peek(s);
@@ -439,6 +439,11 @@ static sw_status scan_value(struct scan *s, bool *opened)
 
 sw_status sw_json_check(const char *text, size_t len, struct sw_err *err)
 {
+	return sw_json_check_most(text, len, SW_JSON_MAX_VALUES, err);
+}
+
+sw_status sw_json_check_most(const char *text, size_t len, size_t most, struct sw_err *err)
+{
 	struct scan s; /* not set as a whole: its arrays need no zeros, and most texts are short */
 	bool done = false, opened = false;
 	sw_status rc = SW_OK;
@@ -446,6 +451,7 @@ sw_status sw_json_check(const char *text, size_t len, struct sw_err *err)
 	s.text = text;
 	s.len = len;
 	s.at = s.depth = s.values = s.n_keys = 0;
+	s.most = most;
 	s.keys = s.here;
 	s.cap_keys = KEYS_HERE;
 	s.err = err;

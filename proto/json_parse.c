@@ -37,7 +37,13 @@ static const char *mark_reals(cJSON *v, const char *p, const char *end)
 
 sw_status sw_json_parse(cJSON **out, const char *text, size_t len, struct sw_err *err)
 {
-	const sw_status rc = sw_json_check(text, len, err);
+	return sw_json_parse_most(out, text, len, SW_JSON_MAX_VALUES, err);
+}
+
+sw_status sw_json_parse_most(cJSON **out, const char *text, size_t len, size_t most,
+			     struct sw_err *err)
+{
+	const sw_status rc = sw_json_check_most(text, len, most, err);
 
 	*out = NULL;
 	if (rc != SW_OK)

@@ -24,7 +24,7 @@ static sw_status part(const struct sw_predictor *p, const char *key, cJSON **out
 	*out = NULL;
 	if (!text)
 		return SW_OK; /* the caller knows which keys must be there */
-	rc = sw_json_parse(out, text, strlen(text), NULL);
+	rc = sw_json_parse_most(out, text, strlen(text), SW_LABEL_VALUES, NULL);
 	if (rc == SW_NOMEM)
 		return sw_err_set(err, rc, "no memory to read %s", p->file.show);
 	return rc == SW_OK ? SW_OK : senseless(p, key, err);

@@ -145,6 +145,9 @@ TEST(json_over_a_limit_is_refused)
 	err = (struct sw_err)SW_ERR_INIT;
 	many[2 * (SW_JSON_MAX_VALUES - 1)] = ']';
 	ck_assert_int_eq(sw_json_check(many, 2 * SW_JSON_MAX_VALUES - 1, &err), SW_OK);
+	ck_assert_int_eq(
+		sw_json_check_most(many, 2 * SW_JSON_MAX_VALUES - 1, SW_JSON_MAX_VALUES - 1, NULL),
+		SW_PARSE);
 	many[2 * (SW_JSON_MAX_VALUES - 1)] = ',';
 	many[2 * SW_JSON_MAX_VALUES] = ']';
 	ck_assert_int_eq(sw_json_check(many, 2 * SW_JSON_MAX_VALUES + 1, &err), SW_PARSE);

@@ -76,6 +76,7 @@ struct sw_data_about {
 };
 
 #define SW_DATA_ABOUT_MOST ((size_t)4 << 20)
+#define SW_LABEL_VALUES    ((size_t)500000) /* JSON values of one of them */
 
 struct sw_data {
 	const struct sw_ops *ops;

@@ -302,7 +302,8 @@ static sw_status about_make(struct making *m, struct sw_err *err)
 		sw_encoder_write(&m->e, &text);
 		/* said when a sweep is submitted, not when its model is asked */
 		if (text.failed == SW_TOO_BIG ||
-		    (text.failed == SW_OK && sw_json_check(text.data, text.len, NULL) != SW_OK)) {
+		    (text.failed == SW_OK &&
+		     sw_json_check_most(text.data, text.len, SW_LABEL_VALUES, NULL) != SW_OK)) {
 			sw_buf_fini(&text);
 			return sw_err_at(
 				err, SW_TOO_BIG, "/path",
