@@ -72,6 +72,14 @@ def test_init_of_a_file_without_names_takes_a_number(tmp_path):
     assert status == 0 and json.loads(text)["trainer"]["dataset"]["label"] == "4", lines
 
 
+def test_init_of_16000_columns_has_a_line_for_each(tmp_path):
+    (tmp_path / "genes.csv").write_text("\n".join(
+        [",".join([f"g{c}" for c in range(15999)] + ["y"]),
+         *(",".join([str(r % 2) for c in range(15999)] + ["ab"[r % 2]]) for r in range(40))]) + "\n")
+    status, _, lines = sweep_command(NOWHERE, "init", "genes.csv", "--target", "y", cwd=tmp_path)
+    assert status == 0 and lines.count("\n") == 16002, lines[:300]
+
+
 @pytest.mark.parametrize("values, norms", [(30, 0), (40, 3)])  # and 25 numbers: 55 inputs, 65
 def test_init_of_a_table_of_many_inputs_has_a_norm_behind_each_linear_layer(tmp_path, values, norms):
     (tmp_path / "wide.csv").write_text("".join(
