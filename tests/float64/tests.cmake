@@ -15,6 +15,6 @@ target_compile_definitions(sw_double PRIVATE SW_DATA_DIR="${CMAKE_SOURCE_DIR}/da
 target_compile_options(sw_double PUBLIC
 	"SHELL:-include ${CMAKE_CURRENT_SOURCE_DIR}/float64/as_double.h")
 target_link_libraries(sw_double PUBLIC sw_flags sw_base sw_trainer_spec PkgConfig::OPENBLAS
-	PkgConfig::CJSON m Threads::Threads)
+	PkgConfig::XXHASH PkgConfig::ZLIB PkgConfig::CJSON m Threads::Threads)
 sw_test(float64/test_gradients.c sw_double)
 target_sources(test_float64_gradients PRIVATE float64/net_case.c)

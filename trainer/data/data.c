@@ -253,6 +253,9 @@ static sw_status place(struct sw_data *out, struct sw_raw *raw, const struct sw_
 	if (rc == SW_OK && scaled)
 		rc = sw_data_about_numbers(&out->about, moments + scales, scales, &out->about.std,
 					   err);
+	/* Where the host's memory is where rows stay they have no second place. */
+	if (rc == SW_OK && raw->table && !sw_data_in_host(out, want.device_bytes))
+		rc = sw_data_table_rows(raw, err);
 	if (rc == SW_OK)
 		rc = sw_data_place(out, raw, channels, order, want.device_bytes, q, err);
 	if (rc == SW_OK && raw->label && raw->labels == 1)

@@ -36,6 +36,11 @@ void sw_data_place_bytes(struct sw_data *d, bool u8, bool lengths)
 		   part_bytes(d, u8, lengths, d->val.rows) + channels_bytes(d);
 }
 
+bool sw_data_in_host(const struct sw_data *d, size_t device_bytes)
+{
+	return d->ops == &sw_ops_cpu || (device_bytes != 0 && d->bytes > device_bytes);
+}
+
 size_t sw_data_row_bytes(const struct sw_data *d)
 {
 	return d->features * (d->train.u8 ? 1 : 4) + d->labels * 4 + (d->train.length ? 4 : 0);
@@ -104,8 +109,9 @@ static sw_status part_upload(const struct sw_data *d, const struct sw_data_part 
 	const void *from = raw->x    ? (const void *)raw->x
 			   : raw->u8 ? (const void *)raw->u8
 				     : (const void *)raw->token;
-	sw_status rc = rows_upload(d->ops, q, x, from, order, part->rows,
-				   d->features * (raw->u8 ? 1 : four), pack);
+	sw_status rc = raw->table ? SW_OK /* they were encoded to where they are */
+				  : rows_upload(d->ops, q, x, from, order, part->rows,
+						d->features * (raw->u8 ? 1 : four), pack);
 
 	if (rc == SW_OK && part->label)
 		rc = rows_upload(d->ops, q, part->label, raw->label, order, part->rows,
@@ -161,6 +167,13 @@ sw_status sw_data_place(struct sw_data *d, const struct sw_raw *raw, const float
 			d->shift = d->scale + d->input.c;
 			rc = d->ops->upload(q, at, channels, d->input.c * 2 * sizeof *channels);
 		}
+	}
+	if (rc == SW_OK && raw->table) {
+		const struct sw_raw_to to[2] = {
+			{d->val.x, order, d->val.rows},
+			{d->train.x, order + (raw->rows - d->train.rows), d->train.rows}};
+
+		rc = sw_data_table_encode(raw->table, to, err);
 	}
 	if (rc == SW_OK)
 		rc = part_upload(d, &d->val, raw, order, pack, q);

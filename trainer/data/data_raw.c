@@ -98,6 +98,7 @@ void sw_data_raw_fini(struct sw_raw *r)
 	free(r->label);
 	free(r->value);
 	free(r->order);
+	sw_data_table_end(r->table);
 	sw_data_about_fini(&r->about);
 	memset(r, 0, sizeof *r);
 }

@@ -40,6 +40,8 @@ struct sw_raw {
 	double shift, unit; /* of a table: of its values, which are scaled; unit 0: they are not */
 	int32_t *order;     /* [rows], of a table: the val rows to validate on, test rows, others */
 	size_t val, test;
+	/* A CSV file whose rows are encoded as they get to their places; NULL: they are there. */
+	struct sw_table_rows *table;
 	size_t most; /* bytes that rows and labels may take; 0: any */
 	struct sw_data_about about;
 };
@@ -74,6 +76,21 @@ typedef sw_status sw_raw_read_fn(struct sw_raw *out, const struct sw_data_source
 				 const struct sw_data_want *want, bool keep, struct sw_err *err);
 sw_raw_read_fn sw_data_table, sw_data_arrays, sw_data_synthetic;
 
+/* --- data_table.c: rows that are not made yet --- */
+
+/* n rows of the file, in the order of `row`, to float[n][features]. row NULL: all of them, in the
+ * file's; x NULL: nowhere. */
+struct sw_raw_to {
+	float *x;
+	const int32_t *row;
+	size_t n;
+};
+SW_NODISCARD sw_status sw_data_table_encode(struct sw_table_rows *table,
+					    const struct sw_raw_to to[2], struct sw_err *err);
+/* To raw->x, whose memory it takes. */
+SW_NODISCARD sw_status sw_data_table_rows(struct sw_raw *raw, struct sw_err *err);
+void sw_data_table_end(struct sw_table_rows *table); /* NULL is allowed */
+
 /* --- data_cifar.c: what a folder of CIFAR has beside its batches --- */
 
 static inline bool sw_data_is_cifar(enum sw_dataset_format format)
@@ -93,6 +110,8 @@ SW_NODISCARD sw_status sw_data_cifar_names(struct sw_raw *out, const struct sw_d
 
 /* d->bytes, of parts whose rows are counted. */
 void sw_data_place_bytes(struct sw_data *d, bool u8, bool lengths);
+/* Do its rows stay in the host's memory? */
+bool sw_data_in_host(const struct sw_data *d, size_t device_bytes);
 /* Sets the pointers of a part to its pieces from `at` on. Returns the end of them. */
 char *sw_data_part_place(const struct sw_data *d, enum sw_raw_kind kind, bool lengths,
 			 struct sw_data_part *part, char *at);

@@ -17,29 +17,30 @@
 
 #define AT "/trainer/dataset"
 
-struct making {
+struct sw_table_rows {
 	struct sw_raw *out;
 	const struct sw_data_source *source;
 	const struct sw_data_want *want;
 	struct sw_table t;
 	struct sw_encoder e;
 	struct sw_texts classes;
-	size_t group, by;   /* columns, or t.columns */
-	uint64_t *in_group; /* [rows], or NULL */
-	double *at;         /* [rows], or NULL */
-	double *value;      /* [rows], or NULL: the targets */
-	bool *train;        /* [rows]: is it one that is measured? */
+	size_t group, by;            /* columns, or t.columns */
+	uint64_t *in_group;          /* [rows], or NULL */
+	double *at;                  /* [rows], or NULL */
+	double *value;               /* [rows], or NULL: the targets */
+	bool *train;                 /* [rows]: is it one that is measured? */
+	const struct places *places; /* while rows are encoded */
 };
 
-static sw_status no_memory(const struct making *m, struct sw_err *err)
+static sw_status no_memory(const struct sw_table_rows *m, struct sw_err *err)
 {
 	return sw_err_set(err, SW_NOMEM, "no memory for %zu rows of %s", m->t.rows,
 			  m->source->path);
 }
 
 /* Goes through the rows of the file, which must be as many as before. */
-static sw_status each_row(struct making *m,
-			  sw_status (*row)(struct making *m, const struct sw_csv_reader *r,
+static sw_status each_row(struct sw_table_rows *m,
+			  sw_status (*row)(struct sw_table_rows *m, const struct sw_csv_reader *r,
 					   size_t at, struct sw_err *err),
 			  struct sw_err *err)
 {
@@ -65,7 +66,7 @@ static sw_status each_row(struct making *m,
 
 /* --- the target, and what rows are split by --- */
 
-static sw_status target_take(struct making *m, const struct sw_csv_reader *r, size_t at,
+static sw_status target_take(struct sw_table_rows *m, const struct sw_csv_reader *r, size_t at,
 			     struct sw_err *err)
 {
 	const struct sw_csv_cell *cell = &r->cell[m->t.target];
@@ -91,7 +92,7 @@ static sw_status target_take(struct making *m, const struct sw_csv_reader *r, si
 	return SW_OK;
 }
 
-static sw_status row_take(struct making *m, const struct sw_csv_reader *r, size_t at,
+static sw_status row_take(struct sw_table_rows *m, const struct sw_csv_reader *r, size_t at,
 			  struct sw_err *err)
 {
 	const sw_status rc = target_take(m, r, at, err);
@@ -120,7 +121,7 @@ static sw_status row_take(struct making *m, const struct sw_csv_reader *r, size_
 }
 
 /* Numbers the classes in their order. */
-static sw_status classes_make(struct making *m, struct sw_err *err)
+static sw_status classes_make(struct sw_table_rows *m, struct sw_err *err)
 {
 	struct sw_raw *out = m->out;
 	const size_t n = m->classes.n;
@@ -160,8 +161,8 @@ static sw_status classes_make(struct making *m, struct sw_err *err)
 }
 
 /* The column that an option names. */
-static sw_status column_find(const struct making *m, const char *name, const char *key, size_t *out,
-			     struct sw_err *err)
+static sw_status column_find(const struct sw_table_rows *m, const char *name, const char *key,
+			     size_t *out, struct sw_err *err)
 {
 	struct sw_csv_reader names = {.name = m->t.name, .columns = m->t.columns};
 
@@ -181,7 +182,7 @@ static sw_status column_find(const struct making *m, const char *name, const cha
 }
 
 /* Takes labels, and what rows are split by. */
-static sw_status labels_make(struct making *m, struct sw_err *err)
+static sw_status labels_make(struct sw_table_rows *m, struct sw_err *err)
 {
 	const struct sw_dataset *set = &m->source->set;
 	const size_t rows = m->t.rows;
@@ -206,7 +207,7 @@ static sw_status labels_make(struct making *m, struct sw_err *err)
 
 /* --- the parts --- */
 
-static sw_status parts_make(struct making *m, struct sw_err *err)
+static sw_status parts_make(struct sw_table_rows *m, struct sw_err *err)
 {
 	const struct sw_data_want *want = m->want;
 	struct sw_raw *out = m->out;
@@ -250,7 +251,7 @@ static sw_status parts_make(struct making *m, struct sw_err *err)
 
 /* Targets as inputs: less the mean of the training rows, over their deviation. The loss and the
  * metrics are given back their unit, and predictions both. */
-static sw_status values_make(struct making *m, struct sw_err *err)
+static sw_status values_make(struct sw_table_rows *m, struct sw_err *err)
 {
 	struct sw_raw *out = m->out;
 	double n = 0, mean = 0, square = 0;
@@ -281,15 +282,68 @@ static sw_status values_make(struct making *m, struct sw_err *err)
 
 /* --- the rows --- */
 
-static sw_status row_encode(struct making *m, const struct sw_csv_reader *r, size_t at,
+/* Where a row of the file goes: to one part, to both (all are trained on), or to none. */
+struct places {
+	const struct sw_raw_to *to;
+	int32_t *at[2]; /* [rows], of a part; -1: it is not in it. NULL: where it is in the file */
+};
+
+static sw_status row_encode(struct sw_table_rows *m, const struct sw_csv_reader *r, size_t at,
 			    struct sw_err *err)
 {
-	return sw_encoder_row(&m->e, r, NULL, m->out->x + at * m->e.features, err);
+	const struct places *p = m->places;
+	const size_t n = m->e.features;
+	float *first = NULL;
+
+	for (int k = 0; k < 2; k++) {
+		if (!p->to[k].x || (p->at[k] && p->at[k][at] < 0))
+			continue;
+		float *x = p->to[k].x + (p->at[k] ? (size_t)p->at[k][at] : at) * n;
+
+		if (first) {
+			memcpy(x, first, n * sizeof *x);
+			continue;
+		}
+		const sw_status rc = sw_encoder_row(&m->e, r, NULL, x, err);
+
+		if (rc != SW_OK)
+			return rc;
+		first = x;
+	}
+	return SW_OK;
+}
+
+sw_status sw_data_table_encode(struct sw_table_rows *m, const struct sw_raw_to to[2],
+			       struct sw_err *err)
+{
+	struct places p = {.to = to};
+	sw_status rc = SW_OK;
+
+	for (int k = 0; rc == SW_OK && k < 2; k++) {
+		if (!to[k].row)
+			continue;
+		p.at[k] = sw_malloc(m->t.rows * sizeof *p.at[k]);
+		if (!p.at[k]) {
+			rc = no_memory(m, err);
+			break;
+		}
+		for (size_t i = 0; i < m->t.rows; i++)
+			p.at[k][i] = -1;
+		for (size_t i = 0; i < to[k].n; i++)
+			p.at[k][to[k].row[i]] = (int32_t)i;
+	}
+	m->places = &p;
+	if (rc == SW_OK)
+		rc = each_row(m, row_encode, err);
+	m->places = NULL;
+	free(p.at[0]);
+	free(p.at[1]);
+	return rc;
 }
 
 /* Names of the columns of images, whose numbers are what they are; or all that is known of those of
  * a table. */
-static sw_status about_make(struct making *m, struct sw_err *err)
+static sw_status about_make(struct sw_table_rows *m, struct sw_err *err)
 {
 	struct sw_data_about *about = &m->out->about;
 	struct sw_buf text;
@@ -348,7 +402,7 @@ static bool names_are_numbers(const struct sw_table *t)
 }
 
 /* Says what is allowed, but likely a mistake: the first that it finds. */
-static void look_for_odd(struct making *m)
+static void look_for_odd(struct sw_table_rows *m)
 {
 	char *odd = m->out->about.odd, show[44];
 	const size_t cap = sizeof m->out->about.odd;
@@ -372,7 +426,7 @@ static void look_for_odd(struct making *m)
 				       sw_text_show(t->name[i], show));
 }
 
-static sw_status shape_make(struct making *m, bool keep, struct sw_err *err)
+static sw_status shape_make(struct sw_table_rows *m, struct sw_err *err)
 {
 	const size_t *image = m->source->set.image;
 	struct sw_raw *out = m->out;
@@ -385,41 +439,65 @@ static sw_status shape_make(struct making *m, bool keep, struct sw_err *err)
 				 "%zu needs %zu",
 				 m->source->path, m->e.features, image[0], image[1], image[2],
 				 image[0] * image[1] * image[2]);
-	/* labels are there already */
-	return keep ? sw_data_raw_rows(out, err) : SW_OK;
+	return SW_OK;
+}
+
+sw_status sw_data_table_rows(struct sw_raw *raw, struct sw_err *err)
+{
+	sw_status rc = sw_data_raw_rows(raw, err);
+	const struct sw_raw_to to[2] = {{.x = raw->x}, {.x = NULL}};
+
+	if (rc == SW_OK)
+		rc = sw_data_table_encode(raw->table, to, err);
+	sw_data_table_end(raw->table);
+	raw->table = NULL;
+	return rc;
+}
+
+void sw_data_table_end(struct sw_table_rows *m)
+{
+	if (!m)
+		return;
+	sw_encoder_fini(&m->e);
+	sw_texts_fini(&m->classes);
+	sw_table_fini(&m->t);
+	free(m->in_group);
+	free(m->at);
+	free(m->value);
+	free(m->train);
+	free(m);
 }
 
 sw_status sw_data_table(struct sw_raw *out, const struct sw_data_source *source,
 			const struct sw_data_want *want, bool keep, struct sw_err *err)
 {
-	struct making m = {.out = out, .source = source, .want = want};
-	sw_status rc = sw_table_look(&m.t, source->path, source->label, &source->set, err);
+	struct sw_table_rows *m = sw_calloc(1, sizeof *m);
+	sw_status rc;
 
-	out->rows = m.t.rows;
+	if (!m)
+		return sw_err_set(err, SW_NOMEM, "no memory to read %s", source->path);
+	*m = (struct sw_table_rows){.out = out, .source = source, .want = want};
+	out->table = m; /* freed with it */
+	rc = sw_table_look(&m->t, source->path, source->label, &source->set, err);
+	out->rows = m->t.rows;
 	out->labels = 1;
 	if (rc == SW_OK)
-		rc = labels_make(&m, err);
+		rc = labels_make(m, err);
 	if (rc == SW_OK)
-		rc = parts_make(&m, err);
+		rc = parts_make(m, err);
 	if (rc == SW_OK)
-		rc = values_make(&m, err);
+		rc = values_make(m, err);
 	if (rc == SW_OK)
-		rc = sw_encoder_fit(&m.e, &m.t, source->path, &source->set, want->scale, m.train,
+		rc = sw_encoder_fit(&m->e, &m->t, source->path, &source->set, want->scale, m->train,
 				    err);
 	if (rc == SW_OK)
-		rc = shape_make(&m, keep, err);
-	if (rc == SW_OK && keep)
-		rc = each_row(&m, row_encode, err);
+		rc = shape_make(m, err);
 	if (rc == SW_OK)
-		rc = about_make(&m, err);
+		rc = about_make(m, err);
 	if (rc == SW_OK)
-		look_for_odd(&m);
-	sw_encoder_fini(&m.e);
-	sw_texts_fini(&m.classes);
-	sw_table_fini(&m.t);
-	free(m.in_group);
-	free(m.at);
-	free(m.value);
-	free(m.train);
+		look_for_odd(m);
+	/* the channels of images are measured before they get to their places */
+	if (rc == SW_OK && keep && m->e.strict)
+		rc = sw_data_table_rows(out, err);
 	return rc;
 }
