@@ -31,3 +31,22 @@ double sw_auc(struct sw_auc_row *rows, size_t n)
 	}
 	return positive > 0 && negative > 0 ? wins / (positive * negative) : (double)NAN;
 }
+
+sw_status sw_auc_take(struct sw_net *net, const struct sw_data *data, size_t first, size_t n,
+		      struct sw_auc_row *rows)
+{
+	float z[2 * 256];
+	sw_status rc = SW_OK;
+
+	for (size_t at = 0; rc == SW_OK && at < n; at += 256) {
+		const size_t some = n - at < 256 ? n - at : 256;
+
+		rc = net->ops->download(net->q, z, sw_net_output(net) + 2 * at,
+					2 * some * sizeof *z);
+		for (size_t i = 0; rc == SW_OK && i < some; i++)
+			rows[at + i] = (struct sw_auc_row){
+				.score = z[2 * i + 1] - z[2 * i],
+				.positive = data->val_class[first + at + i] == 1};
+	}
+	return rc;
+}

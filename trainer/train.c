@@ -54,6 +54,20 @@ static double squared_unit(const struct sw_data *d)
 	return d->target_unit != 0 ? d->target_unit * d->target_unit : 1;
 }
 
+void sw_epoch_judge(struct sw_epoch *e, const struct sw_metrics *m, const struct sw_data *d)
+{
+	e->val_loss = m->loss_sum / m->rows * squared_unit(d);
+	e->val_accuracy = m->correct / m->rows;
+	e->val_top5 = m->top5 / m->rows;
+	if (!e->classes) {
+		/* a constant target leaves nothing to explain */
+		const double spread = m->t_square_sum - m->t_sum * m->t_sum / m->values;
+
+		e->val_mae = m->abs_sum / m->values * sqrt(squared_unit(d));
+		e->val_r2 = spread > 0 ? 1 - m->square_sum / spread : 0;
+	}
+}
+
 /* The epoch's order has a row of each class in turn. Those of a class come in the order of the
  * shuffle, and again from the first where they are fewer; of others some wait for a later epoch. */
 static void balance(struct loop *l)
@@ -115,25 +129,6 @@ static sw_status train_epoch(struct loop *l, uint64_t epoch, struct sw_epoch *e)
 	return sw_net_bubble(&l->net, us, &e->bubble);
 }
 
-/* How much more the net takes each of the rows for the second class than for the first. */
-static sw_status scores_take(struct loop *l, size_t first, size_t n)
-{
-	float z[2 * 256];
-	sw_status rc = SW_OK;
-
-	for (size_t at = 0; rc == SW_OK && at < n; at += 256) {
-		const size_t some = n - at < 256 ? n - at : 256;
-
-		rc = l->net.ops->download(l->net.q, z, sw_net_output(&l->net) + 2 * at,
-					  2 * some * sizeof *z);
-		for (size_t i = 0; rc == SW_OK && i < some; i++)
-			l->scores[first + at + i] = (struct sw_auc_row){
-				.score = z[2 * i + 1] - z[2 * i],
-				.positive = l->data->val_class[first + at + i] == 1};
-	}
-	return rc;
-}
-
 /* This rank's share of the validation rows. Ranks may take it in different batches, but for those
  * of a pipeline: rank 0 asks its hook before each, but its word comes behind them all. */
 static sw_status eval_rows(struct loop *l)
@@ -156,7 +151,7 @@ static sw_status eval_rows(struct loop *l)
 
 		rc = sw_net_eval(&l->net, l->data, at, n);
 		if (rc == SW_OK && l->scores)
-			rc = scores_take(l, at, n);
+			rc = sw_auc_take(&l->net, l->data, at, n, l->scores + at);
 	}
 	return rc;
 }
@@ -188,16 +183,7 @@ static sw_status eval_epoch(struct loop *l, struct sw_epoch *e)
 		rc = sw_net_metrics(&l->net, &m);
 	if (rc != SW_OK)
 		return rc;
-	e->val_loss = m.loss_sum / m.rows * squared_unit(l->data);
-	e->val_accuracy = m.correct / m.rows;
-	e->val_top5 = m.top5 / m.rows;
-	if (!e->classes) {
-		/* a constant target leaves nothing to explain */
-		const double spread = m.t_square_sum - m.t_sum * m.t_sum / m.values;
-
-		e->val_mae = m.abs_sum / m.values * sqrt(squared_unit(l->data));
-		e->val_r2 = spread > 0 ? 1 - m.square_sum / spread : 0;
-	}
+	sw_epoch_judge(e, &m, l->data);
 	if (l->scores)
 		e->val_auc = sw_auc(l->scores, l->data->val.rows);
 	return sw_net_macro_f1(&l->net, &e->val_macro_f1);

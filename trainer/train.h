@@ -35,6 +35,9 @@ struct sw_epoch {
 	struct sw_net *net; /* as the epoch left it; the loop's, valid during the call */
 };
 
+/* Sums over validation rows, as the metrics that they come to. */
+void sw_epoch_judge(struct sw_epoch *e, const struct sw_metrics *m, const struct sw_data *data);
+
 enum sw_train_end {
 	SW_TRAIN_DONE,     /* all epochs */
 	SW_TRAIN_STALE,    /* fewer: patience is at its end */
