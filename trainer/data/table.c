@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "proto/nearest.h"
+#include "trainer/data/look.h"
 #include "trainer/data/texts.h"
 #include <math.h>
 #include <stdio.h>
@@ -14,9 +15,7 @@
 #define SETS_BYTES      ((size_t)64 << 20) /* for all columns' different values */
 #define SET_MOST        ((size_t)65536)
 #define SET_LEAST       ((size_t)128)
-#define NUMBERS_MOST    ((size_t)1024)  /* of a column of numbers: what it is does not hang on it */
 #define CORRELATED_ROWS ((size_t)10000) /* the first, beside a target that is a number */
-#define DATES_LOOKED    ((size_t)100)   /* texts, of a column that is no date's */
 #define TABLE_COLUMNS   ((size_t)16000) /* so that a line a column is JSON of a size that is read */
 #define ID_ROWS_LEAST   ((size_t)10)
 #define WORDS           30 /* bytes of a text on average, from which on it is no category */
@@ -24,39 +23,13 @@
 const char *const sw_kind_names[SW_KIND_N] = {"number", "category", "date",    "constant",
 					      "id",     "text",     "ignored", "target"};
 
-/* Different values, by their hashes, each with that of the target that it was met with. */
-struct set {
-	uint64_t *key, *with; /* [cap], a power of two; key 0: free */
-	size_t n, cap;
-	bool full; /* there are more */
-};
-
-/* What was seen of a column. */
-struct look {
-	bool settled; /* more numbers change nothing of what it is; the first, as these are hot */
-	enum sw_kind asked; /* SW_KIND_N: nothing was */
-	size_t holes, numbers, texts, dates;
-	size_t only_point, only_comma, marked; /* numbers: one reading alone, or with marks both */
-	unsigned forms;                        /* of dates: bits that all texts so far have */
-	double min, max, last;
-	bool whole, counts;   /* numbers: whole, each one more than the one before */
-	uint64_t sum, square; /* of whole ones, modulo 2^64 */
-	struct set seen;
-	bool pure;                         /* each value was met with one target alone */
-	bool fresh;                        /* each cell so far had a value of its own */
-	size_t bytes, text_line, odd_line; /* odd: the first that is no date */
-	char text[44];                     /* the first that is no number */
-	/* Of numbers that come with a target that is one, each less the first: sums. */
-	double n, v0, t0, v, t, vv, tt, vt;
-};
-
 struct looking {
 	struct sw_table *t;
 	struct sw_csv_reader r;
-	struct look *look; /* [columns] */
-	size_t most;       /* different values of a column that are counted */
-	bool image;        /* the columns are pixels, whatever they look like */
-	size_t group;      /* the column that rows are grouped by, or their number */
+	struct sw_look_column *look; /* [columns] */
+	size_t most;                 /* different values of a column that are counted */
+	bool image;                  /* the columns are pixels, whatever they look like */
+	size_t group;                /* the column that rows are grouped by, or their number */
 };
 
 static sw_status no_memory(const struct sw_csv_reader *r, struct sw_err *err)
@@ -184,184 +157,6 @@ static sw_status asked_take(struct looking *l, const cJSON *columns, struct sw_e
 	return SW_OK;
 }
 
-/* --- different values --- */
-
-static bool set_grow(struct set *s)
-{
-	const size_t cap = s->cap ? 2 * s->cap : 64;
-	uint64_t *both = sw_calloc(2 * cap, sizeof *both);
-
-	if (!both)
-		return false;
-	for (size_t i = 0; i < s->cap; i++) {
-		size_t at = s->key[i] & (cap - 1);
-
-		if (s->key[i] == 0)
-			continue;
-		while (both[at])
-			at = (at + 1) & (cap - 1);
-		both[at] = s->key[i];
-		both[cap + at] = s->with[i];
-	}
-	free(s->key);
-	s->key = both;
-	s->with = both + cap;
-	s->cap = cap;
-	return true;
-}
-
-/* *same: it is new, or was met with this target before; *is_new. false: no memory. */
-static bool set_add(struct set *s, uint64_t key, uint64_t with, size_t most, bool *same,
-		    bool *is_new)
-{
-	size_t at;
-
-	key += key == 0;
-	if (s->n * 2 >= s->cap && !set_grow(s))
-		return false;
-	for (at = key & (s->cap - 1); s->key[at] && s->key[at] != key;)
-		at = (at + 1) & (s->cap - 1);
-	*is_new = s->key[at] == 0;
-	*same = *is_new || s->with[at] == with;
-	if (s->key[at])
-		return true;
-	if (s->n == most) {
-		s->full = true;
-		return true;
-	}
-	s->key[at] = key;
-	s->with[at] = with;
-	s->n++;
-	return true;
-}
-
-/* --- a cell --- */
-
-/* A number that is written with more than digits and a point: which readings does it allow? */
-static bool marked_number(struct look *k, const struct sw_csv_cell *cell, double *v)
-{
-	double comma;
-	const bool point = sw_cell_number(cell, SW_DECIMAL_POINT, v);
-	const bool other = sw_cell_number(cell, SW_DECIMAL_COMMA, &comma);
-
-	k->only_point += point && !other;
-	k->only_comma += other && !point;
-	k->marked += point && other;
-	if (!point)
-		*v = comma;
-	return point || other;
-}
-
-static void number_look(struct look *k, double v, const double *target, size_t line)
-{
-	if (k->numbers == 0) {
-		k->min = k->max = v;
-		k->whole = k->counts = true;
-		k->v0 = v;
-	} else {
-		k->min = v < k->min ? v : k->min;
-		k->max = v > k->max ? v : k->max;
-		k->counts = k->counts && v == k->last + 1;
-	}
-	k->last = v;
-	k->numbers++;
-	k->odd_line = k->odd_line ? k->odd_line : line;
-	k->whole = k->whole && v == floor(v) && fabs(v) < 9e15;
-	if (k->whole) {
-		const uint64_t i = (uint64_t)(int64_t)v;
-
-		k->sum += i;
-		k->square += i * i;
-	}
-	if (target) {
-		const double x = v - k->v0, y = *target - k->t0;
-
-		k->n++;
-		k->v += x;
-		k->t += y;
-		k->vv += x * x;
-		k->tt += y * y;
-		k->vt += x * y;
-	}
-}
-
-static void text_look(struct look *k, const struct sw_csv_cell *cell, size_t line)
-{
-	struct sw_date date;
-	unsigned forms = 0;
-
-	if (k->texts++ == 0) {
-		k->text_line = line;
-		sw_text_show(cell->text, k->text);
-		k->forms = (1u << SW_DATE_FORMS) - 1;
-	}
-	k->bytes += cell->len;
-	/* one that is no date ends the looking, but for the first texts */
-	if (k->dates + 1 < k->texts && k->texts > DATES_LOOKED)
-		return;
-	for (unsigned f = 0; f < SW_DATE_FORMS; f++)
-		forms |= sw_cell_date(cell, (enum sw_date_form)f, &date) ? 1u << f : 0;
-	k->dates += forms != 0;
-	k->odd_line = k->odd_line || forms ? k->odd_line : line;
-	k->forms &= forms;
-}
-
-/* The bits of a number, mixed: the last step of a hash (Stafford's variant 13). */
-static uint64_t number_hash(double v)
-{
-	uint64_t x;
-
-	memcpy(&x, &v, sizeof x);
-	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-	return x ^ x >> 31;
-}
-
-/* with: the target's hash; target: its number, or NULL. false: no memory. */
-static bool cell_look(const struct looking *l, struct look *k, const struct sw_csv_cell *cell,
-		      uint64_t with, const double *target)
-{
-	bool number, same = true, is_new = true;
-	double v;
-
-	if (k->settled && (cell->len == 0 || sw_cell_is_read(cell))) {
-		k->holes += cell->len == 0;
-		k->numbers += cell->len != 0;
-		return true;
-	}
-	number = sw_cell_read(cell, &v);
-	if (number && !k->only_point && memchr(cell->text, '.', cell->len))
-		(void)marked_number(k, cell, &v);
-	if (!number) {
-		/* the target has none: row_look() */
-		if (k != &l->look[l->t->target] && sw_cell_is_hole(cell)) {
-			k->holes++;
-			return true;
-		}
-		number = memchr(cell->text, ',', cell->len) && marked_number(k, cell, &v);
-	}
-	if (number)
-		number_look(k, v, target, l->r.line);
-	else
-		text_look(k, cell, l->r.line);
-	/* of numbers a few are enough, until the first text */
-	if (k->seen.full || (k->texts == 0 && k->seen.n >= NUMBERS_MOST)) {
-		k->pure = false;
-		/* not one value, no index, and it is known how it writes its numbers */
-		k->settled = k->texts == 0 && k->min < k->max && !k->counts &&
-			     (k->whole ? !k->fresh : k->only_point > 0) && !target &&
-			     k != &l->look[l->t->target];
-		return true;
-	}
-	const uint64_t key = number ? number_hash(v) : XXH3_64bits(cell->text, cell->len);
-
-	if (!set_add(&k->seen, key, with, l->most, &same, &is_new))
-		return false;
-	k->fresh = k->fresh && is_new;
-	k->pure = k->pure && same;
-	return true;
-}
-
 /* --- a row --- */
 
 /* A line that says the header once more: two files behind one another. */
@@ -383,7 +178,7 @@ static sw_status row_look(struct looking *l, struct sw_err *err)
 	const struct sw_csv_reader *r = &l->r;
 	struct sw_table *t = l->t;
 	const struct sw_csv_cell *cell = &r->cell[t->target];
-	struct look *k = &l->look[t->target];
+	struct sw_look_column *k = &l->look[t->target];
 	double number = 0;
 	char show[48];
 
@@ -401,21 +196,29 @@ static sw_status row_look(struct looking *l, struct sw_err *err)
 				 cell->len ? "\"" : "");
 	const bool is = sw_cell_number(cell, SW_DECIMAL_POINT, &number) ||
 			sw_cell_number(cell, SW_DECIMAL_COMMA, &number);
-	const uint64_t with = is ? number_hash(number) : XXH3_64bits(cell->text, cell->len);
+	const uint64_t with = is ? sw_look_hash(number) : XXH3_64bits(cell->text, cell->len);
 
+	const struct sw_look_row of_others = {.line = r->line,
+					      .most = l->most,
+					      .with = with,
+					      .target = is && t->rows < CORRELATED_ROWS ? &number
+											: NULL};
+	struct sw_look_row of_target = of_others;
+
+	of_target.is_target = true;
 	if (t->rows == 0)
 		for (size_t i = 0; i < r->columns; i++)
 			l->look[i].t0 = number;
 	if (k->texts == 0 && !is)
 		k->n = 0; /* no target to correlate with */
 	for (size_t i = 0; i < r->columns; i++)
-		if (!cell_look(l, &l->look[i], &r->cell[i], with,
-			       is && t->rows < CORRELATED_ROWS ? &number : NULL))
+		if (!sw_look_cell(&l->look[i], &r->cell[i],
+				  i == t->target ? &of_target : &of_others))
 			return no_memory(r, err);
 	/* a number that has as many values is no class */
 	size_t id;
 
-	if ((k->texts > 0 || t->classes.n < NUMBERS_MOST) &&
+	if ((k->texts > 0 || t->classes.n < SW_LOOK_NUMBERS) &&
 	    sw_texts_add(&t->classes, cell, &id) != SW_OK)
 		return no_memory(r, err);
 	t->rows++;
@@ -426,7 +229,7 @@ static sw_status row_look(struct looking *l, struct sw_err *err)
 
 /* Whole numbers that are 0, 1, 2, ... from some one on, in any order: as many as that, and their
  * sum and squares are those. */
-static bool is_shuffled_index(const struct look *k)
+static bool is_shuffled_index(const struct sw_look_column *k)
 {
 	const uint64_t n = k->numbers, least = (uint64_t)(int64_t)k->min;
 	uint64_t sum = 0, square = 0;
@@ -443,7 +246,7 @@ static bool is_shuffled_index(const struct look *k)
 /* Refuses numbers with texts between them, of which there are too few to be meant. */
 static sw_status slip(const struct looking *l, size_t column, struct sw_err *err)
 {
-	const struct look *k = &l->look[column];
+	const struct sw_look_column *k = &l->look[column];
 	char show[48];
 
 	return sw_err_at(
@@ -455,7 +258,7 @@ static sw_status slip(const struct looking *l, size_t column, struct sw_err *err
 		k->numbers);
 }
 
-static bool is_slip(const struct look *k)
+static bool is_slip(const struct sw_look_column *k)
 {
 	return k->texts > 0 && k->numbers >= 9 * k->texts;
 }
@@ -463,7 +266,7 @@ static bool is_slip(const struct look *k)
 /* Refuses a column that is no date where the data set says so. */
 static sw_status no_date(const struct looking *l, size_t column, struct sw_err *err)
 {
-	const struct look *k = &l->look[column];
+	const struct sw_look_column *k = &l->look[column];
 	char show[48];
 
 	if (k->odd_line)
@@ -477,7 +280,7 @@ static sw_status no_date(const struct looking *l, size_t column, struct sw_err *
 			 l->r.file.show, sw_csv_column_show(&l->r, column, show));
 }
 
-static void number_is(struct sw_table_column *c, const struct look *k, size_t rows)
+static void number_is(struct sw_table_column *c, const struct sw_look_column *k, size_t rows)
 {
 	c->kind = SW_KIND_NUMBER;
 	if (k->numbers == 0) {
@@ -493,7 +296,7 @@ static void number_is(struct sw_table_column *c, const struct look *k, size_t ro
 	}
 }
 
-static void text_is(struct sw_table_column *c, const struct look *k, size_t rows)
+static void text_is(struct sw_table_column *c, const struct sw_look_column *k, size_t rows)
 {
 	const size_t known = k->numbers + k->texts;
 
@@ -516,16 +319,16 @@ static void text_is(struct sw_table_column *c, const struct look *k, size_t rows
 		c->kind = SW_KIND_TEXT;
 		c->why = "most values are there once";
 	}
-	const size_t looked = k->texts < DATES_LOOKED ? k->texts : DATES_LOOKED;
+	const size_t looked = k->texts < SW_LOOK_DATES ? k->texts : SW_LOOK_DATES;
 
 	if (c->why && c->kind != SW_KIND_CONSTANT && k->dates * 3 >= looked)
 		c->why = "its dates have several forms: write all in one";
 }
 
 /* Does it tell the target alone? A value that is there once tells nothing. */
-static bool gives_target(const struct looking *l, const struct look *k)
+static bool gives_target(const struct looking *l, const struct sw_look_column *k)
 {
-	const struct look *t = &l->look[l->t->target];
+	const struct sw_look_column *t = &l->look[l->t->target];
 	const double vv = k->vv - k->v * k->v / k->n, tt = k->tt - k->t * k->t / k->n;
 	const double vt = k->vt - k->v * k->t / k->n;
 
@@ -537,7 +340,7 @@ static bool gives_target(const struct looking *l, const struct look *k)
 }
 
 /* Of few values a column is no number, but that is worth a word. */
-static void slip_keep(struct sw_table_column *c, const struct look *k)
+static void slip_keep(struct sw_table_column *c, const struct sw_look_column *k)
 {
 	if (!is_slip(k))
 		return;
@@ -548,13 +351,13 @@ static void slip_keep(struct sw_table_column *c, const struct look *k)
 static sw_status column_is(const struct looking *l, size_t i, struct sw_err *err)
 {
 	struct sw_table_column *c = &l->t->column[i];
-	const struct look *k = &l->look[i];
+	const struct sw_look_column *k = &l->look[i];
 	const bool mixed = k->only_point && k->only_comma;
 	const bool few = k->seen.n <= SW_TABLE_VALUES_MOST;
 
 	c->holes = k->holes;
 	c->values = k->seen.n;
-	c->more = k->seen.full || (k->texts == 0 && k->seen.n >= NUMBERS_MOST);
+	c->more = k->seen.full || (k->texts == 0 && k->seen.n >= SW_LOOK_NUMBERS);
 	for (unsigned f = 0; f < SW_DATE_FORMS; f++)
 		if (k->forms & 1u << f) {
 			c->form = (enum sw_date_form)f;
@@ -596,7 +399,7 @@ static sw_status column_is(const struct looking *l, size_t i, struct sw_err *err
 
 static sw_status all_are(struct looking *l, struct sw_err *err)
 {
-	const struct look *target = &l->look[l->t->target];
+	const struct sw_look_column *target = &l->look[l->t->target];
 	sw_status rc = SW_OK;
 
 	for (size_t i = 0; i < l->t->columns; i++)

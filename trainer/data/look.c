@@ -1,0 +1,183 @@
+#include "trainer/data/look.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* --- different values --- */
+
+static bool set_grow(struct sw_look_set *s)
+{
+	const size_t cap = s->cap ? 2 * s->cap : 64;
+	uint64_t *both = sw_calloc(2 * cap, sizeof *both);
+
+	if (!both)
+		return false;
+	for (size_t i = 0; i < s->cap; i++) {
+		size_t at = s->key[i] & (cap - 1);
+
+		if (s->key[i] == 0)
+			continue;
+		while (both[at])
+			at = (at + 1) & (cap - 1);
+		both[at] = s->key[i];
+		both[cap + at] = s->with[i];
+	}
+	free(s->key);
+	s->key = both;
+	s->with = both + cap;
+	s->cap = cap;
+	return true;
+}
+
+/* *same: it is new, or was met with this target before; *is_new. false: no memory. */
+static bool set_add(struct sw_look_set *s, uint64_t key, uint64_t with, size_t most, bool *same,
+		    bool *is_new)
+{
+	size_t at;
+
+	key += key == 0;
+	if (s->n * 2 >= s->cap && !set_grow(s))
+		return false;
+	for (at = key & (s->cap - 1); s->key[at] && s->key[at] != key;)
+		at = (at + 1) & (s->cap - 1);
+	*is_new = s->key[at] == 0;
+	*same = *is_new || s->with[at] == with;
+	if (s->key[at])
+		return true;
+	if (s->n == most) {
+		s->full = true;
+		return true;
+	}
+	s->key[at] = key;
+	s->with[at] = with;
+	s->n++;
+	return true;
+}
+
+/* --- a cell --- */
+
+/* A number that is written with more than digits and a point: which readings does it allow? */
+static bool marked_number(struct sw_look_column *k, const struct sw_csv_cell *cell, double *v)
+{
+	double comma;
+	const bool point = sw_cell_number(cell, SW_DECIMAL_POINT, v);
+	const bool other = sw_cell_number(cell, SW_DECIMAL_COMMA, &comma);
+
+	k->only_point += point && !other;
+	k->only_comma += other && !point;
+	k->marked += point && other;
+	if (!point)
+		*v = comma;
+	return point || other;
+}
+
+static void number_look(struct sw_look_column *k, double v, const double *target, size_t line)
+{
+	if (k->numbers == 0) {
+		k->min = k->max = v;
+		k->whole = k->counts = true;
+		k->v0 = v;
+	} else {
+		k->min = v < k->min ? v : k->min;
+		k->max = v > k->max ? v : k->max;
+		k->counts = k->counts && v == k->last + 1;
+	}
+	k->last = v;
+	k->numbers++;
+	k->odd_line = k->odd_line ? k->odd_line : line;
+	k->whole = k->whole && v == floor(v) && fabs(v) < 9e15;
+	if (k->whole) {
+		const uint64_t i = (uint64_t)(int64_t)v;
+
+		k->sum += i;
+		k->square += i * i;
+	}
+	if (target) {
+		const double x = v - k->v0, y = *target - k->t0;
+
+		k->n++;
+		k->v += x;
+		k->t += y;
+		k->vv += x * x;
+		k->tt += y * y;
+		k->vt += x * y;
+	}
+}
+
+static void text_look(struct sw_look_column *k, const struct sw_csv_cell *cell, size_t line)
+{
+	struct sw_date date;
+	unsigned forms = 0;
+
+	if (k->texts++ == 0) {
+		k->text_line = line;
+		sw_text_show(cell->text, k->text);
+		k->forms = (1u << SW_DATE_FORMS) - 1;
+	}
+	k->bytes += cell->len;
+	/* one that is no date ends the looking, but for the first texts */
+	if (k->dates + 1 < k->texts && k->texts > SW_LOOK_DATES)
+		return;
+	for (unsigned f = 0; f < SW_DATE_FORMS; f++)
+		forms |= sw_cell_date(cell, (enum sw_date_form)f, &date) ? 1u << f : 0;
+	k->dates += forms != 0;
+	k->odd_line = k->odd_line || forms ? k->odd_line : line;
+	k->forms &= forms;
+}
+
+/* The bits of a number, mixed: the last step of a hash (Stafford's variant 13). */
+uint64_t sw_look_hash(double v)
+{
+	uint64_t x;
+
+	memcpy(&x, &v, sizeof x);
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	return x ^ x >> 31;
+}
+
+bool sw_look_cell(struct sw_look_column *k, const struct sw_csv_cell *cell,
+		  const struct sw_look_row *row)
+{
+	bool number, same = true, is_new = true;
+	double v;
+
+	if (k->settled && (cell->len == 0 || sw_cell_is_read(cell))) {
+		k->holes += cell->len == 0;
+		k->numbers += cell->len != 0;
+		return true;
+	}
+	number = sw_cell_read(cell, &v);
+	if (number && !k->only_point && memchr(cell->text, '.', cell->len))
+		(void)marked_number(k, cell, &v);
+	if (!number) {
+		if (!row->is_target && sw_cell_is_hole(cell)) {
+			k->holes++;
+			return true;
+		}
+		number = memchr(cell->text, ',', cell->len) && marked_number(k, cell, &v);
+	}
+	if (number)
+		number_look(k, v, row->target, row->line);
+	else
+		text_look(k, cell, row->line);
+	/* of numbers a few are enough, until the first text */
+	if (k->seen.full || (k->texts == 0 && k->seen.n >= SW_LOOK_NUMBERS)) {
+		k->pure = false;
+		/* not one value, no index, and it is known how it writes its numbers */
+		k->settled = k->texts == 0 && k->min < k->max && !k->counts &&
+			     (k->whole ? !k->fresh : k->only_point > 0) && !row->target &&
+			     !row->is_target;
+		return true;
+	}
+	const uint64_t key = number ? sw_look_hash(v) : XXH3_64bits(cell->text, cell->len);
+
+	if (!set_add(&k->seen, key, row->with, row->most, &same, &is_new))
+		return false;
+	k->fresh = k->fresh && is_new;
+	k->pure = k->pure && same;
+	return true;
+}

@@ -1,0 +1,53 @@
+/* trainer/data/look.h — what is seen of one column of a table, a cell at a time. For
+ * trainer/data/table.c, which says what it comes to. */
+#ifndef SW_TRAINER_DATA_LOOK_H
+#define SW_TRAINER_DATA_LOOK_H
+
+#include "trainer/data/table.h"
+
+/* Numbers of a column that differ and are counted: what it is does not hang on more. */
+#define SW_LOOK_NUMBERS ((size_t)1024)
+/* Texts of a column that is no date's, among which dates are looked for. */
+#define SW_LOOK_DATES ((size_t)100)
+
+/* Different values, by their hashes, each with that of the target that it was met with. */
+struct sw_look_set {
+	uint64_t *key, *with; /* [cap], a power of two; key 0: free */
+	size_t n, cap;
+	bool full; /* there are more */
+};
+
+/* What was seen of a column. */
+struct sw_look_column {
+	bool settled; /* more numbers change nothing of what it is; the first, as these are hot */
+	enum sw_kind asked; /* SW_KIND_N: nothing was */
+	size_t holes, numbers, texts, dates;
+	size_t only_point, only_comma, marked; /* numbers: one reading alone, or with marks both */
+	unsigned forms;                        /* of dates: bits that all texts so far have */
+	double min, max, last;
+	bool whole, counts;   /* numbers: whole, each one more than the one before */
+	uint64_t sum, square; /* of whole ones, modulo 2^64 */
+	struct sw_look_set seen;
+	bool pure;                         /* each value was met with one target alone */
+	bool fresh;                        /* each cell so far had a value of its own */
+	size_t bytes, text_line, odd_line; /* odd: the first that is no date */
+	char text[44];                     /* the first that is no number */
+	/* Of numbers that come with a target that is one, each less the first: sums. */
+	double n, v0, t0, v, t, vv, tt, vt;
+};
+
+/* Where the cell stands. */
+struct sw_look_row {
+	size_t line, most;    /* most: different values that are counted */
+	uint64_t with;        /* the target's hash */
+	const double *target; /* its number, or NULL */
+	bool is_target;       /* the cell is the target's, which has no holes */
+};
+
+/* false: no memory. */
+bool sw_look_cell(struct sw_look_column *k, const struct sw_csv_cell *cell,
+		  const struct sw_look_row *row);
+/* The bits of a number, mixed. */
+uint64_t sw_look_hash(double v);
+
+#endif
