@@ -156,6 +156,7 @@ static sw_status names_match(struct rows_csv *c, struct sw_texts *names, size_t 
 		char *name = e->input[i].name;
 		const size_t id = sw_texts_find(names, &(struct sw_csv_cell){name, strlen(name)});
 
+		assert(names->one != NULL); /* a file has a column */
 		if (id == names->n || names->one[id].count > 1)
 			return no_column(c, name, id < names->n, err);
 		c->column[i] = place[id];
