@@ -4,14 +4,10 @@
  * file, or the best trial of a sweep, makes of rows. */
 #include "cli/beside.h"
 #include "cli/client.h"
+#include "cli/model.h"
 #include "cli/verb.h"
-#include "proto/job.h"
 #include "proto/json.h"
-#include "spec/spec.h"
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -93,51 +89,6 @@ int sw_verb_checkpoint(struct sw_cli *c)
 	return status;
 }
 
-/* The job of the trial, once more: to its best epoch, if it has one. */
-static sw_status write_fit(const struct sw_cli *c, const cJSON *sweep, const cJSON *trial,
-			   struct sw_buf *out, struct sw_err *err)
-{
-	struct sw_spec *spec = NULL;
-	const sw_status rc = sw_spec_read(&spec, sw_json_get(sweep, "spec"), err);
-	struct sw_buf params;
-	struct sw_jw w;
-
-	if (rc != SW_OK)
-		return rc;
-	if (spec->trainer == NULL) {
-		const bool driven = sw_spec_driven(spec);
-
-		sw_spec_destroy(spec);
-		return sw_err_set(err, SW_INVALID,
-				  "sweep %" PRIu64
-				  " has no trainer: fit it with the program that %s",
-				  c->sweep, driven ? "drove it" : "its trials are");
-	}
-	/* with several metrics no trial is the best */
-	const bool stops = (c->args.given & SW_OPT_EPOCHS) == 0 && spec->n_metrics <= 1;
-	const double best = sw_json_number(sw_json_get(trial, "best"), "step", 0);
-	const uint64_t seed = (uint64_t)sw_json_number(sweep, "seed", 0);
-	const struct sw_job job = {.sweep = c->sweep,
-				   .trial = c->trial,
-				   .seed = seed,
-				   .data_seed = seed,
-				   .trainer = spec->trainer,
-				   .max_t = sw_spec_max_t(spec),
-				   .until = stops ? (uint64_t)best : 0};
-
-	/* sw_job_write() takes the parameters as text, as the daemon has them stored. */
-	sw_buf_init(&params, out->max);
-	sw_jw_init(&w, &params);
-	sw_jw_cjson(&w, sw_json_get(trial, "params"));
-	if (params.failed == SW_OK)
-		sw_job_write(out, &job, params.data);
-	else
-		out->failed = params.failed;
-	sw_buf_fini(&params);
-	sw_spec_destroy(spec);
-	return out->failed;
-}
-
 int sw_verb_fit(struct sw_cli *c)
 {
 	struct sw_reply sweep = SW_REPLY_INIT, trial = SW_REPLY_INIT;
@@ -159,7 +110,7 @@ int sw_verb_fit(struct sw_cli *c)
 	if (status == SW_EXIT_DONE)
 		status = sw_cli_fetch_ref(c, "trial.get", c->trial, &trial);
 	if (status == SW_EXIT_DONE &&
-	    write_fit(c, sweep.result, trial.result, &input, &err) != SW_OK) {
+	    sw_model_job(c, sweep.result, trial.result, &input, &err) != SW_OK) {
 		sw_cli_say(c, "%s", *err.msg ? err.msg : "no memory");
 		status = SW_EXIT_REFUSED;
 	}
@@ -173,39 +124,6 @@ int sw_verb_fit(struct sw_cli *c)
 	return status;
 }
 
-/* The weights of the best trial of the sweep that the first word names, or of the trial, as a model
- * that no name leads to and that ends with *fd: nothing is left behind when this is interrupted. An
- * exit status. */
-static int open_model(struct sw_cli *c, int *fd)
-{
-	const char *tmp = getenv("TMPDIR");
-	struct sw_reply r = SW_REPLY_INIT;
-	char folder[PATH_MAX], file[PATH_MAX + 16];
-	int status = sw_cli_ref(c, c->args.word[0], &c->sweep, &c->trial);
-
-	if (status == SW_EXIT_DONE)
-		status = choose_trial(c);
-	if (status == SW_EXIT_DONE)
-		status = sw_cli_fetch_ref(c, "trial.checkpoint", c->trial, &r);
-	const char *path = sw_json_text(r.result, "path", NULL);
-	(void)snprintf(folder, sizeof folder, "%s/sweep-XXXXXX",
-		       tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
-	if (status != SW_EXIT_DONE || path == NULL || mkdtemp(folder) == NULL) {
-		if (status == SW_EXIT_DONE)
-			sw_cli_say(c, "%s: %s", folder, strerror(errno));
-		sw_client_reply_fini(&r);
-		return SW_EXIT_REFUSED;
-	}
-	(void)snprintf(file, sizeof file, "%s/model", folder);
-	status = sw_beside_worker(c, (const char *const[]){"export", path, file, "quiet", NULL},
-				  NULL, NULL);
-	*fd = status == SW_EXIT_DONE ? open(file, O_RDONLY) : -1; /* which the worker has, too */
-	(void)unlink(file);
-	(void)rmdir(folder);
-	sw_client_reply_fini(&r);
-	return *fd >= 0 ? SW_EXIT_DONE : SW_EXIT_REFUSED;
-}
-
 /* MODEL is a file, or what names a sweep or a trial. */
 int sw_verb_predict(struct sw_cli *c)
 {
@@ -216,7 +134,11 @@ int sw_verb_predict(struct sw_cli *c)
 	if (access(model, F_OK) != 0 && (end == NULL || strcmp(end, ".safetensors") != 0)) {
 		if (c->args.host != NULL)
 			return say_far(c);
-		status = open_model(c, &fd);
+		status = sw_cli_ref(c, model, &c->sweep, &c->trial);
+		if (status == SW_EXIT_DONE)
+			status = choose_trial(c);
+		if (status == SW_EXIT_DONE)
+			status = sw_model_open(c, &fd);
 		(void)snprintf(by_fd, sizeof by_fd, "/proc/self/fd/%d", fd);
 		model = by_fd;
 	}

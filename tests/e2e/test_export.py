@@ -228,7 +228,7 @@ def test_worker_that_is_killed_is_one_line(tmp_path):
     program = tmp_path / "worker"
     program.write_text("#!/bin/sh\nkill -9 $$\n")
     program.chmod(0o755)
-    done = subprocess.run([os.path.join(BIN, "sweep"), "predict", "model", "rows"], check=False,
+    done = subprocess.run([os.path.join(BIN, "sweep"), "predict", "model.safetensors", "rows"], check=False,
                           env=environment(SWEEPD_WORKER=str(program)), capture_output=True,
                           stdin=subprocess.DEVNULL, timeout=DEADLINE, text=True)
     assert (done.returncode, done.stdout) == (1, "")
