@@ -381,30 +381,32 @@ static void separator_set(struct sw_csv_reader *c, char separator)
 	c->separator = separator;
 }
 
-/* Into how many cells the separator cuts the first row; *all: the rows behind it, too. */
-static size_t separator_try(struct sw_csv_reader *c, char separator, bool *all)
+/* *first: into how many cells the separator cuts the first row; *all: the rows behind it, too. Only
+ * SW_NOMEM is an error: what is wrong with a row is said when it is read. */
+static sw_status separator_try(struct sw_csv_reader *c, char separator, size_t *first, bool *all)
 {
 	const size_t at = c->at;
-	size_t first = 0;
+	sw_status rc = SW_OK;
 	struct scan s;
 
 	separator_set(c, separator);
+	*first = 0;
 	*all = true;
 	for (int i = 0; i < LOOK_ROWS && c->at < c->len; i++) {
-		/* what is wrong is said when the row is read */
-		if (row_scan(c, &s, NULL) != SW_OK || !s.next)
+		rc = row_scan(c, &s, NULL);
+		if (rc != SW_OK || !s.next)
 			break;
 		if (c->text[c->at] != '\n' && c->text[c->at] != '\r') {
-			first = first ? first : c->cells;
-			*all = *all && c->cells == first;
+			*first = *first ? *first : c->cells;
+			*all = *all && c->cells == *first;
 		}
 		c->at = (size_t)(s.next - c->text);
 	}
 	c->at = at;
-	return first;
+	return rc == SW_NOMEM ? rc : SW_OK;
 }
 
-static void separator_find(struct sw_csv_reader *c)
+static sw_status separator_find(struct sw_csv_reader *c, struct sw_err *err)
 {
 	static const char known[] = ",;\t|";
 	size_t most = 0;
@@ -412,8 +414,11 @@ static void separator_find(struct sw_csv_reader *c)
 
 	/* one that cuts all rows alike before one that does not */
 	for (const char *at = known; *at; at++) {
+		size_t n;
 		bool all;
-		const size_t n = separator_try(c, *at, &all);
+
+		if (separator_try(c, *at, &n, &all) != SW_OK)
+			return no_memory(c, err);
 		const size_t worth = n + (all && n > 1 ? 2 * MAX_COLUMNS : 0);
 
 		if (worth > most) {
@@ -422,6 +427,7 @@ static void separator_find(struct sw_csv_reader *c)
 		}
 	}
 	separator_set(c, best);
+	return SW_OK;
 }
 
 /* gzip, by its first bytes: what was read is its beginning. */
@@ -483,8 +489,9 @@ sw_status sw_csv_open(struct sw_csv_reader *c, const char *path, bool latin1, st
 				 c->file.show);
 	if (c->len >= 3 && memcmp(c->text, "\xef\xbb\xbf", 3) == 0)
 		c->at = 3; /* a byte order mark */
-	separator_find(c);
-	rc = sw_csv_next(c, err);
+	rc = separator_find(c, err);
+	if (rc == SW_OK)
+		rc = sw_csv_next(c, err);
 	if (rc == SW_OK && c->cells == 0)
 		return sw_err_at(err, SW_INVALID, "/path", "%s is empty", c->file.show);
 	c->columns = c->cells;
