@@ -18,14 +18,15 @@ LAYERS = [{"linear": 16}, "batchnorm", "gelu", {"residual": [{"linear": 16}, "si
 
 
 def cells(r):
-    """A row: numbers with a hole and with marks between thousands, words, one of a few rows, a flag, a date, the targets."""
+    """A row: numbers with a hole and with marks between thousands, words, one of a few rows, a flag, a date, codes with
+    zeros in front, spaces within quotes, the targets."""
     return ["" if r % 9 == 0 else f"{r * 37 % 101 / 8}", f"{r * 31 % 7 + 1},{r * 83 % 1000:03}", "abc"[r % 3] + ("?" * (r == 3)),
             "NA" if r % 5 == 0 else f"w{r % 50}", str(r % 4 < 2), f"2024-{r % 12 + 1:02}-{r % 28 + 1:02} {r % 24:02}:30",
-            "" if r % 8 == 0 else str(r % 5),
+            "" if r % 8 == 0 else str(r % 5), f"{r % 20:05}", " A " if r % 3 else "B ",
             ("low", "high", "top")[r * 7 % 3 if r % 4 else 0], f"{250000 + r * 37 % 101 * 900}"]
 
 
-NAMES = ["a", "b", "c", "d", "flag", "seen", "rooms", "class", "price"]
+NAMES = ["a", "b", "c", "d", "flag", "seen", "rooms", "zip", "zone", "class", "price"]
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ def models(tmp_path_factory):
         for target, other, outputs in (("class", "price", 3), ("price", "class", 1)):
             spec = trained(epochs=3, run_cap=1, parameters={"lr": {"value": .01}, "batch_size": {"value": 16}},
                            dataset={"format": "csv", "path": str(folder / "train.csv"), "label": target,
-                                    "columns": {"ignore": [other], "category": ["rooms"]}}, layers=LAYERS + [{"linear": outputs}])
+                                    "columns": {"ignore": [other], "category": ["rooms", "zip"]}}, layers=LAYERS + [{"linear": outputs}])
             spec["trainer"].update(loss="mse" if outputs == 1 else "cross_entropy", scale=scale)
             sweep = daemon.client().run(spec, "COMPLETED")
             path = str(folder / f"{target}-{scale}")
@@ -59,7 +60,8 @@ def test_frame_of_raw_rows_gives_what_predict_prints(models, monkeypatch, scale,
     made, new = models
     monkeypatch.setattr(_model.importlib.util, "find_spec", lambda name: object() if by == "torch" else None)
     for frame in (pandas.read_csv(new), pandas.read_csv(new, dtype=str, keep_default_na=False),
-                  pandas.read_csv(new, parse_dates=["seen"], thousands=",")[NAMES[::-1]]):
+                  pandas.read_csv(new, parse_dates=["seen"], thousands=",")[NAMES[::-1]],
+                  pandas.read_csv(new).convert_dtypes().rename(columns={"b": " b "})):
         path, printed = made["class", scale]
         model = sweepd.load(path)
         wanted = printed[[f"p_{name}" for name in model.classes]].to_numpy()
@@ -68,7 +70,7 @@ def test_frame_of_raw_rows_gives_what_predict_prints(models, monkeypatch, scale,
         path, printed = made["price", scale]
         got, wanted = np.array(sweepd.load(path).predict(frame)), printed["prediction"].to_numpy()
         assert np.abs(got - wanted).max() < 1e-5 * max(wanted.std(), np.abs(wanted).max())
-    assert np.abs(sweepd.load(path).predict({name: frame[name].tolist() for name in NAMES}) - wanted).max() < 10
+    assert np.abs(sweepd.load(path).predict({name: frame[name].tolist() for name in frame}) - wanted).max() < 10
 
 
 def test_rows_that_are_not_of_the_table_are_refused(models):
@@ -80,6 +82,8 @@ def test_rows_that_are_not_of_the_table_are_refused(models):
         model(frame.assign(a=["1", "2", "x"] * 40))
     with pytest.raises(sweepd.SweepdError, match="row 1, column 'seen': '2024-02-30' is not a date"):
         model(frame.assign(seen="2024-02-30"))
+    with pytest.warns(UserWarning, match="column c: 120 cells have a value .*'zzz'"):
+        model(frame.assign(c="zzz"))
     with pytest.raises(sweepd.SweepdError, match="no safetensors file"):
         sweepd.load(str(new))
 

@@ -3,6 +3,7 @@ text of a cell, and what pandas has made of it."""
 import datetime
 import re
 import statistics
+import warnings
 
 from ._errors import SweepdError
 
@@ -27,26 +28,38 @@ def inputs(numpy, column, cells):
 
 
 def _is_hole(cell):
-    return cell.strip().lower() in HOLES if isinstance(cell, str) else cell is None or cell != cell or str(cell) in (
-        "<NA>", "NaT")
+    if isinstance(cell, str):
+        return cell.strip().lower() in HOLES
+    return cell is None or str(cell) in ("<NA>", "NaT") or cell != cell  # pandas.NA has no truth
 
 
 def _category(numpy, column, cells, hole):
     places = {value: i for i, value in enumerate(column["values"])}
-    out = numpy.zeros((len(cells), len(places)), numpy.float32)
+    numbers = {}  # pandas reads 01234 as 1234; where two values are one number, neither is meant
+    for value, i in places.items():
+        if NUMBER.fullmatch(value):
+            numbers[float(value)] = None if float(value) in numbers else i
+    out, unseen = numpy.zeros((len(cells), len(places)), numpy.float32), []
     for row, cell in enumerate(cells):
-        at = None if hole[row] else next((places[text] for text in _texts(cell) if text in places), None)
-        if at is not None:
+        if hole[row]:
+            continue
+        at = next((places[text] for text in _texts(cell) if text in places), None)
+        if at is None and isinstance(cell, (int, float)) and not isinstance(cell, bool):
+            at = numbers.get(float(cell))
+        if at is None:
+            unseen.append(cell)
+        else:
             out[row, at] = 1
+    if unseen:  # as `sweep predict` says it
+        warnings.warn(f"column {column.get('name', column['column'])}: {len(unseen)} cells have a value that was not in "
+                      f"the training rows, or was rare there ({unseen[0]!r}): they count as none", stacklevel=6)
     return out
 
 
 def _texts(cell):
-    """How a file may have written the cell: pandas makes 1.0 of 1 where there are holes, and True of true."""
-    text = str(cell).strip()
-    yield text
-    if isinstance(cell, float) and cell.is_integer():
-        yield str(int(cell))
+    """How a file may have written the cell: pandas makes True of true."""
+    text = str(cell)
+    yield from (text, text.strip())  # spaces within quotes are the value's, others are not, and pandas keeps both
     if isinstance(cell, bool):
         yield from (text.lower(), text.upper())
 

@@ -75,10 +75,11 @@ class Model:
     def encode(self, rows):
         """The inputs of the net: float32 [rows, inputs]. Columns may stand in any order; others are not read."""
         import numpy
-        missing = [name for name in map(_name, self.columns) if name not in rows]
+        named = {key.strip() if isinstance(key, str) else key: key for key in rows}  # pandas keeps the spaces of a header
+        missing = [name for name in map(_name, self.columns) if name not in named]
         if missing:
             raise SweepdError("there is no column " + ", ".join(map(repr, missing)))
-        return numpy.concatenate([inputs(numpy, column, rows[_name(column)]) for column in self.columns], axis=1)
+        return numpy.concatenate([inputs(numpy, column, rows[named[_name(column)]]) for column in self.columns], axis=1)
 
     def outputs(self, x):
         """Of encoded rows."""
@@ -86,12 +87,15 @@ class Model:
         return _forward(numpy, self.layers, x, self.tensors, "")
 
     def __call__(self, rows):
-        z = self.outputs(self.encode(rows))
+        return self._array(rows)
+
+    def _units(self, z):
         return z if self.classes else z[:, 0] * self.output.get("scale", 1) + self.output.get("shift", 0)
 
     def _array(self, rows):
+        """In double, as `sweep predict`: a target may have a mean far above its deviation."""
         import numpy
-        return numpy.asarray(self(rows), dtype=float)
+        return self._units(numpy.asarray(self.outputs(self.encode(rows)), dtype=float))
 
     def proba(self, rows):
         """float64 [rows, classes], in the order of `classes`."""
@@ -184,11 +188,11 @@ def _torch_class():
             return self.net(torch.as_tensor(x, device=next(self.net.parameters()).device))
 
         def forward(self, rows):
-            return Model.__call__(self, rows)
+            return self._units(self.outputs(self.encode(rows)))
 
         def _array(self, rows):
             with torch.no_grad():
-                return self(rows).double().cpu().numpy()
+                return self._units(self.outputs(self.encode(rows)).double().cpu().numpy())
 
         __call__ = nn.Module.__call__
 
