@@ -65,21 +65,22 @@ static void print_one(struct sw_cli *c, const cJSON *trial, const struct sw_repl
 }
 
 /* A share of the rows is kept from all trials, and judges the one that was chosen: once none is to
- * come, or the choice would be made by it. */
-static int print_test(struct sw_cli *c, const cJSON *trial, const cJSON *sweep)
+ * come, or the choice would be made by it. Why it cannot is said, and the trial is the best all the
+ * same. */
+static void print_test(struct sw_cli *c, const cJSON *trial, const cJSON *sweep)
 {
 	const cJSON *of = sw_json_get(sw_json_get(sweep, "spec"), "trainer");
 	const cJSON *test = sw_json_get(sw_json_get(sw_json_get(of, "dataset"), "split"), "test");
 	const char *state = sw_json_text(sweep, "state", "");
 
 	if (!cJSON_IsNumber(test) || strcmp(state, "RUNNING") == 0 || strcmp(state, "PAUSED") == 0)
-		return SW_EXIT_DONE;
+		return;
 	if (c->args.host != NULL) {
 		(void)sw_buf_adds(&c->out, "test part: ask on the daemon's machine\n");
-		return SW_EXIT_DONE;
+		return;
 	}
 	c->trial = sw_json_uint(trial, "trial");
-	return sw_model_test(c, sweep);
+	(void)sw_model_test(c, sweep);
 }
 
 static const char *none_text(const struct sw_reply *sweep)
@@ -112,7 +113,7 @@ int sw_verb_best(struct sw_cli *c)
 		print_table(c, trials, &sweep);
 	else {
 		print_one(c, trials->child, &sweep);
-		status = print_test(c, trials->child, sweep.result);
+		print_test(c, trials->child, sweep.result);
 	}
 out:
 	sw_client_reply_fini(&sweep);
