@@ -6,8 +6,9 @@
 A client fills a sweep, ten reports a trial, and goes on with it while headless Chromium shows all of its plots: when the
 first text is painted, the first plot and all ten are there; the p99 of a client's calls, 100 a second, without the page,
 with it, and beside a process that knows nothing of sweepd and computes as much as the browser and the page's server did (a
-kernel that lets a computing process run to its next tick gives a client's answer no earlier turn), --rounds times in turns; and the tab's memory while it takes an hour's updates, 360,000 reports and as many
-events, which come faster than that: in --minutes, each event taken as many times as the hour is longer.
+kernel that lets a computing process run to its next tick gives a client's answer no earlier turn), --rounds times in turns;
+and the tab's memory while it takes an hour's updates, 360,000 reports and as many events, which come faster than that: in
+--minutes, each event taken as many times as the hour is longer.
 
 Where optuna-dashboard is installed beside PYTHON, both then show the same --trials / 10 trials, each from its own store.
 """

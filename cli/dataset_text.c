@@ -5,8 +5,6 @@
 #include "proto/frame.h"
 #include <string.h>
 
-#define COUNTED 1024 /* values of a column of numbers, at most (trainer/data/table.c) */
-
 int sw_dataset_text_find(struct sw_cli *c, const char *path, const cJSON *dataset, cJSON **found)
 {
 	struct sw_buf options, said;
@@ -59,12 +57,6 @@ static void head_line(struct sw_buf *out, const char *path, const cJSON *found)
 		*separator == '\t' ? "" : "\"");
 }
 
-/* "1024+": the trainer counts no further. */
-static void add_values(struct sw_grid *g, uint64_t values)
-{
-	sw_grid_addf(g, "%llu%s", (unsigned long long)values, values >= COUNTED ? "+" : "");
-}
-
 void sw_dataset_text(const struct sw_cli *c, struct sw_buf *out, const char *path,
 		     const cJSON *found)
 {
@@ -82,7 +74,9 @@ void sw_dataset_text(const struct sw_cli *c, struct sw_buf *out, const char *pat
 		sw_grid_row(&g);
 		sw_grid_add_members(&g, column,
 				    (const char *const[]){"name", "kind", "holes", NULL});
-		add_values(&g, sw_json_uint(column, "values"));
+		/* "1024+": the trainer counts no further */
+		sw_grid_addf(&g, "%llu%s", (unsigned long long)sw_json_uint(column, "values"),
+			     cJSON_IsTrue(sw_json_get(column, "more")) ? "+" : "");
 		sw_grid_add_member(&g, column, "becomes");
 		sw_grid_add(&g, sw_json_text(column, "warning", NULL), SW_TINT_YELLOW);
 	}

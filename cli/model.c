@@ -34,6 +34,8 @@ int sw_model_open(struct sw_cli *c, int *fd)
 	status = sw_beside_worker(c, (const char *const[]){"export", path, file, "quiet", NULL},
 				  NULL, NULL);
 	*fd = status == SW_EXIT_DONE ? open(file, O_RDONLY) : -1; /* which the worker has, too */
+	if (status == SW_EXIT_DONE && *fd < 0)
+		sw_cli_say(c, "%s: %s", file, strerror(errno));
 	(void)unlink(file);
 	(void)rmdir(folder);
 	sw_client_reply_fini(&r);

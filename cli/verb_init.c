@@ -19,25 +19,15 @@ static const struct size {
 
 /* Wide tables have rows far out in some of their many inputs; a layernorm behind each linear layer
  * keeps what these cause small. Of narrow ones it takes away what the size of a number says. */
-#define WIDE        64
-#define VALUES_MOST 40 /* of a category that have an input (trainer/data/table.h) */
+#define WIDE 64
 
 static bool is_wide(const cJSON *found)
 {
 	const cJSON *column;
 	uint64_t inputs = 0;
 
-	cJSON_ArrayForEach (column, sw_json_get(found, "columns")) {
-		const char *kind = sw_json_text(column, "kind", "");
-		const uint64_t values = sw_json_uint(column, "values");
-		const uint64_t n = strcmp(kind, "number") == 0 ? 1
-				   : strcmp(kind, "date") == 0 ? 3
-				   : strcmp(kind, "category") == 0
-					   ? (values < VALUES_MOST ? values : VALUES_MOST)
-					   : 0;
-
-		inputs += n + (n > 0 && sw_json_uint(column, "holes") > 0);
-	}
+	cJSON_ArrayForEach (column, sw_json_get(found, "columns"))
+		inputs += sw_json_uint(column, "inputs");
 	return inputs > WIDE;
 }
 

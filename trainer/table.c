@@ -1,6 +1,7 @@
 #include "trainer/table.h"
 #include "base/memory.h"
 #include "proto/json.h"
+#include "trainer/data/encode.h"
 #include "trainer/data/table.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,10 +47,26 @@ static sw_status write_classes(struct sw_jw *w, const struct sw_table *t, bool *
 	return n > 0 ? SW_OK : SW_NOMEM;
 }
 
+static size_t values_kept(const struct sw_table_column *c)
+{
+	return c->more || c->values > SW_TABLE_VALUES_MOST ? SW_TABLE_VALUES_MOST : c->values;
+}
+
+/* How many inputs it has. */
+static size_t inputs_of(const struct sw_table_column *c)
+{
+	const size_t n = c->why                        ? 0
+			 : c->kind == SW_KIND_NUMBER   ? 1
+			 : c->kind == SW_KIND_DATE     ? SW_ENCODE_PARTS
+			 : c->kind == SW_KIND_CATEGORY ? values_kept(c)
+						       : 0;
+
+	return n + (n > 0 && c->holes > 0);
+}
+
 /* What becomes of a column, in words. */
 static void becomes(const struct sw_table_column *c, char out[160])
 {
-	const size_t most = SW_TABLE_VALUES_MOST;
 	const char *holes = c->holes ? ", and 1 that says where it is empty" : "";
 
 	if (c->why)
@@ -58,11 +75,12 @@ static void becomes(const struct sw_table_column *c, char out[160])
 		(void)snprintf(out, 160, "1 number, scaled%s", holes);
 	else if (c->kind == SW_KIND_DATE)
 		(void)snprintf(out, 160, "3 numbers: day, month, day of the week%s", holes);
-	else if (c->kind == SW_KIND_CATEGORY && !c->more && c->values <= most)
-		(void)snprintf(out, 160, "%zu columns, one for each value%s", c->values, holes);
 	else if (c->kind == SW_KIND_CATEGORY)
-		(void)snprintf(out, 160, "%zu columns, one for each of the most frequent values%s",
-			       most, holes);
+		(void)snprintf(out, 160, "%zu columns, one for each %s%s", values_kept(c),
+			       !c->more && c->values == values_kept(c)
+				       ? "value"
+				       : "of the most frequent values",
+			       holes);
 	else
 		(void)snprintf(out, 160, "what is predicted");
 }
@@ -79,6 +97,8 @@ static void write_column(struct sw_jw *w, const struct sw_table *t, size_t i, bo
 	sw_jw_kstr(w, "kind", sw_kind_names[c->kind]);
 	sw_jw_kint(w, "holes", (int64_t)c->holes);
 	sw_jw_kint(w, "values", (int64_t)c->values);
+	sw_jw_kbool(w, "more", c->more);
+	sw_jw_kint(w, "inputs", (int64_t)inputs_of(c));
 	sw_jw_kstr(w, "becomes", text);
 	char line[200];
 
