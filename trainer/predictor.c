@@ -186,9 +186,7 @@ void sw_predictor_close(struct sw_predictor *p)
 	sw_safetensors_close(&p->file);
 	sw_encoder_fini(&p->table);
 	cJSON_Delete(p->list);
-	cJSON_Delete(p->columns);
 	cJSON_Delete(p->names);
-	cJSON_Delete(p->label);
 	free(p->mean);
 	free(p->std);
 	free(p->x);

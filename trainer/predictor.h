@@ -16,11 +16,9 @@ struct sw_predictor {
 	bool classes;
 	size_t outputs, labels;
 	double shift, unit;      /* a value that is predicted is the net's by unit, and shift */
-	struct sw_encoder table; /* n 0: the model takes numbers as they are in the file */
-	cJSON *list, *columns, *names; /* layers, features' names, classes' names; the last two may
-					  be NULL */
-	cJSON *label;                  /* the dataset object, which want.label is in */
-	double *mean, *std;            /* [count], of an IMAGE [c]; NULL: rows stay as they are */
+	struct sw_encoder table; /* n 0: the model was trained on no CSV file */
+	cJSON *list, *names;     /* layers, classes' names or NULL */
+	double *mean, *std;      /* [count], of an IMAGE [c]; NULL: rows stay as they are */
 	struct sw_trainer trainer;
 	struct sw_model model;
 	struct sw_net net;

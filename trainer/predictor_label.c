@@ -124,25 +124,18 @@ static sw_status output_read(struct sw_predictor *p, struct sw_err *err)
 	return fine ? SW_OK : senseless(p, "output", err);
 }
 
-/* The columns that a CSV file of new rows is compared with. */
+/* The format of a file of new rows, if nothing else tells it. */
 static sw_status dataset_read(struct sw_predictor *p, struct sw_err *err)
 {
-	struct sw_rows_want *w = &p->want;
-	uint64_t n;
-	sw_status rc = part(p, "dataset", &p->label, err);
+	cJSON *dataset;
+	const sw_status rc = part(p, "dataset", &dataset, err);
 
-	w->format = SW_DATASET_SYNTHETIC;
-	w->label_column = -1;
-	if (rc != SW_OK)
-		return rc;
+	p->want.format = SW_DATASET_SYNTHETIC;
 	for (unsigned i = 0; i < SW_DATASET_FORMAT_N; i++)
-		if (is(p->label, "format", sw_dataset_formats[i]))
-			w->format = (enum sw_dataset_format)i;
-	w->label = cJSON_GetStringValue(sw_json_get(p->label, "label"));
-	if (w->format == SW_DATASET_CSV && cJSON_IsFalse(sw_json_get(p->label, "header")) &&
-	    sw_json_u64(sw_json_get(p->label, "label_column"), &n) && n < SW_DATASET_MAX_ROW)
-		w->label_column = (int64_t)n;
-	return SW_OK;
+		if (is(dataset, "format", sw_dataset_formats[i]))
+			p->want.format = (enum sw_dataset_format)i;
+	cJSON_Delete(dataset);
+	return rc;
 }
 
 /* A list of n texts, or none. */
@@ -197,7 +190,7 @@ static sw_status table_read(struct sw_predictor *p, struct sw_err *err)
 		return rc;
 	rc = sw_encoder_read(&p->table, json);
 	cJSON_Delete(json);
-	if (rc == SW_OK && (p->want.shape.kind != SW_SHAPE_FLAT ||
+	if (rc == SW_OK && (p->want.shape.kind == SW_SHAPE_TOKENS ||
 			    p->table.features != sw_shape_count(&p->want.shape)))
 		rc = SW_INVALID;
 	p->want.table = &p->table;
@@ -213,9 +206,6 @@ static sw_status lists_read(struct sw_predictor *p, struct sw_err *err)
 	const size_t count = sw_shape_count(s), scales = s->kind == SW_SHAPE_IMAGE ? s->c : count;
 	sw_status rc = table_read(p, err);
 
-	if (rc == SW_OK)
-		rc = names_read(p, "columns", count, &p->columns, err);
-
 	if (rc == SW_OK && p->classes)
 		rc = names_read(p, "classes", p->outputs, &p->names, err);
 	if (rc == SW_OK && s->kind != SW_SHAPE_TOKENS)
@@ -226,7 +216,6 @@ static sw_status lists_read(struct sw_predictor *p, struct sw_err *err)
 		rc = senseless(p, p->mean ? "mean" : "std", err);
 	if (rc == SW_OK && s->kind == SW_SHAPE_IMAGE && !p->mean)
 		rc = senseless(p, "mean", err);
-	p->want.columns = p->columns;
 	p->want.mean = p->mean;
 	p->want.plane = s->kind == SW_SHAPE_IMAGE ? s->h * s->w : 1;
 	return rc;

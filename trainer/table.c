@@ -57,7 +57,7 @@ static size_t inputs_of(const struct sw_table_column *c)
 {
 	const size_t n = c->why                        ? 0
 			 : c->kind == SW_KIND_NUMBER   ? 1
-			 : c->kind == SW_KIND_DATE     ? SW_ENCODE_PARTS
+			 : c->kind == SW_KIND_DATE     ? SW_DATE_PARTS
 			 : c->kind == SW_KIND_CATEGORY ? values_kept(c)
 						       : 0;
 
@@ -93,7 +93,7 @@ static void write_column(struct sw_jw *w, const struct sw_table *t, size_t i, bo
 	(void)snprintf(number, sizeof number, "%zu", i);
 	becomes(c, text);
 	sw_jw_obj(w);
-	sw_jw_kstr(w, "name", t->name ? t->name[i] : number);
+	sw_jw_kstr(w, "name", t->header ? sw_texts_text(&t->names, i) : number);
 	sw_jw_kstr(w, "kind", sw_kind_names[c->kind]);
 	sw_jw_kint(w, "holes", (int64_t)c->holes);
 	sw_jw_kint(w, "values", (int64_t)c->values);
@@ -136,7 +136,7 @@ static sw_status write_table(struct sw_jw *w, const struct sw_table *t)
 	sw_jw_kbool(w, "header", t->header);
 	sw_jw_key(w, "target");
 	sw_jw_obj(w);
-	sw_jw_kstr(w, "column", t->name ? t->name[t->target] : number);
+	sw_jw_kstr(w, "column", t->header ? sw_texts_text(&t->names, t->target) : number);
 	sw_jw_kstr(w, "task", classes ? "classes" : "regression");
 	if (classes)
 		rc = write_classes(w, t, &lone);

@@ -368,7 +368,7 @@ sw_status sw_csv_next(struct sw_csv_reader *c, struct sw_err *err)
 	return sw_err_at(err, SW_INVALID, "/path",
 			 "%s: line %zu has %zu columns, the %s has %zu: a cell with the separator "
 			 "(%s) in it needs quotes",
-			 c->file.show, c->line, c->cells, c->name ? "header" : "first row",
+			 c->file.show, c->line, c->cells, c->names.n ? "header" : "first row",
 			 c->columns, c->separator == '\t' ? "a tab" : (char[]){c->separator, 0});
 }
 
@@ -500,19 +500,19 @@ sw_status sw_csv_open(struct sw_csv_reader *c, const char *path, bool latin1, st
 
 sw_status sw_csv_names(struct sw_csv_reader *c, struct sw_err *err)
 {
-	size_t bytes = 0, at = 0;
+	char show[44];
+	size_t id;
 
-	for (size_t i = 0; i < c->cells; i++)
-		bytes += c->cell[i].len + 1;
-	c->name_text = sw_malloc(bytes);
-	c->name = sw_malloc(c->cells * sizeof *c->name);
-	if (!c->name_text || !c->name)
-		return no_memory(c, err);
+	c->names.most = c->cells;
 	for (size_t i = 0; i < c->cells; i++) {
-		const size_t n = c->cell[i].len + 1;
-
-		c->name[i] = memcpy(c->name_text + at, c->cell[i].text, n);
-		at += n;
+		if (sw_texts_add(&c->names, &c->cell[i], &id) != SW_OK)
+			return no_memory(c, err);
+		if (id != i)
+			return sw_err_at(err, SW_INVALID, "/path",
+					 "%s: line %zu: columns %zu and %zu (from 0) are both "
+					 "called \"%s\": rename one",
+					 c->file.show, c->line, id, i,
+					 sw_text_show(c->cell[i].text, show));
 	}
 	return SW_OK;
 }
@@ -526,32 +526,17 @@ void sw_csv_close(struct sw_csv_reader *c)
 	free(c->packed);
 	free(c->text);
 	free(c->cell);
-	free(c->name);
-	free(c->name_text);
+	sw_texts_fini(&c->names);
 }
 
 /* --- for messages --- */
-
-size_t sw_csv_column(const struct sw_csv_reader *c, const char *name, bool *twice)
-{
-	size_t found = c->columns;
-
-	*twice = false;
-	for (size_t i = 0; c->name && i < c->columns; i++) {
-		if (strcmp(c->name[i], name) != 0)
-			continue;
-		*twice = found < c->columns;
-		found = found < c->columns ? found : i;
-	}
-	return found;
-}
 
 const char *sw_csv_column_show(const struct sw_csv_reader *c, size_t column, char out[48])
 {
 	char name[44];
 
-	if (c->name)
-		(void)snprintf(out, 48, "\"%s\"", sw_text_show(c->name[column], name));
+	if (c->names.n)
+		(void)snprintf(out, 48, "\"%s\"", sw_text_show(sw_csv_name(c, column), name));
 	else
 		(void)snprintf(out, 48, "%zu", column);
 	return out;

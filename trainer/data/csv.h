@@ -16,8 +16,8 @@
 #ifndef SW_TRAINER_DATA_CSV_H
 #define SW_TRAINER_DATA_CSV_H
 
-#include "trainer/data/cell.h"
 #include "trainer/data/file.h"
+#include "trainer/data/texts.h"
 #include <stdbool.h>
 
 struct sw_csv_packed; /* of a gzip file */
@@ -34,9 +34,8 @@ struct sw_csv_reader {
 	size_t next_line;
 	struct sw_csv_cell *cell; /* into text, until the next row; each ends with a NUL */
 	size_t cells, cap;
-	char **name;    /* the header's, or NULL; into name_text */
-	size_t columns; /* of the first row */
-	char *name_text;
+	size_t columns;          /* of the first row */
+	struct sw_texts names;   /* the header's, each with its column's number; or none */
 	unsigned char stop[256]; /* bytes that may end a cell */
 };
 
@@ -44,14 +43,17 @@ struct sw_csv_reader {
  * also after a failure. */
 SW_NODISCARD sw_status sw_csv_open(struct sw_csv_reader *c, const char *path, bool latin1,
 				   struct sw_err *err);
-/* The row in cell is the header. */
+/* The row in cell is the header: a name that two columns have is refused. */
 SW_NODISCARD sw_status sw_csv_names(struct sw_csv_reader *c, struct sw_err *err);
 /* Reads the next row, into cell; cells 0: the file has ended. */
 SW_NODISCARD sw_status sw_csv_next(struct sw_csv_reader *c, struct sw_err *err);
 void sw_csv_close(struct sw_csv_reader *c);
 
-/* The place of the column that is called so, or `columns`. *twice: there are several. */
-size_t sw_csv_column(const struct sw_csv_reader *c, const char *name, bool *twice);
+/* The name of a column, or NULL. */
+static inline const char *sw_csv_name(const struct sw_csv_reader *c, size_t column)
+{
+	return c->names.n ? sw_texts_text(&c->names, column) : NULL;
+}
 /* "\"a\"" of a header, else the column's number. Returns out. */
 const char *sw_csv_column_show(const struct sw_csv_reader *c, size_t column, char out[48]);
 /* "x.csv: line 7, column "a": "b" is not a number" */

@@ -65,12 +65,9 @@ struct sw_data_part {
  * host's memory, each NULL if the data has no such facts. */
 struct sw_data_about {
 	char *table;   /* the columns of a CSV file (trainer/data/encode.h) */
-	char *columns; /* of one of images: the features' names, in their order */
-	char *label;   /* and the name of the column that is predicted: a JSON string */
 	char *classes; /* the labels' texts, in the order of their numbers */
 	char *mean;    /* subtracted from a feature, or a channel's pixel, as it is in the file */
 	char *std;     /* by which it is then divided */
-	size_t label_column;
 	char odd[200]; /* a likely mistake in a table: a line with its pointer; or "" */
 	bool too_big;  /* one of them would have had over SW_DATA_ABOUT_MOST bytes */
 };

@@ -163,9 +163,7 @@ sw_status sw_data_about_numbers(struct sw_data_about *about, const double *v, si
 
 void sw_data_about_fini(struct sw_data_about *about)
 {
-	free(about->columns);
 	free(about->table);
-	free(about->label);
 	free(about->classes);
 	free(about->mean);
 	free(about->std);

@@ -30,6 +30,7 @@ struct sw_table_rows {
 	double *value;               /* [rows], or NULL: the targets */
 	bool *train;                 /* [rows]: is it one that is measured? */
 	const struct places *places; /* while rows are encoded */
+	struct sw_encoder_fit *fit;  /* while they are measured */
 };
 
 static sw_status no_memory(const struct sw_table_rows *m, struct sw_err *err)
@@ -164,7 +165,7 @@ static sw_status classes_make(struct sw_table_rows *m, struct sw_err *err)
 static sw_status column_find(const struct sw_table_rows *m, const char *name, const char *key,
 			     size_t *out, struct sw_err *err)
 {
-	struct sw_csv_reader names = {.name = m->t.name, .columns = m->t.columns};
+	struct sw_csv_reader names = {.names = m->t.names, .columns = m->t.columns};
 
 	*out = m->t.columns;
 	if (!name)
@@ -280,6 +281,30 @@ static sw_status values_make(struct sw_table_rows *m, struct sw_err *err)
 	return SW_OK;
 }
 
+/* --- the inputs --- */
+
+static sw_status row_fit(struct sw_table_rows *m, const struct sw_csv_reader *r, size_t at,
+			 struct sw_err *err)
+{
+	return m->train[at] ? sw_encoder_fit_row(m->fit, r, err) : SW_OK;
+}
+
+static sw_status inputs_make(struct sw_table_rows *m, struct sw_err *err)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->t.rows; i++)
+		n += m->train[i];
+	sw_status rc = sw_encoder_fit_begin(&m->fit, &m->e, &m->t, m->source->set.image[0] != 0, n);
+
+	if (rc == SW_OK)
+		rc = each_row(m, row_fit, err);
+	const sw_status made = sw_encoder_fit_end(m->fit, m->want->scale);
+
+	/* what a row lacks has its line; all else is memory */
+	return rc != SW_NOMEM && made != SW_NOMEM ? rc : no_memory(m, err);
+}
+
 /* --- the rows --- */
 
 /* Where a row of the file goes: to one part, to both (all are trained on), or to none. */
@@ -341,47 +366,25 @@ sw_status sw_data_table_encode(struct sw_table_rows *m, const struct sw_raw_to t
 	return rc;
 }
 
-/* Names of the columns of images, whose numbers are what they are; or all that is known of those of
- * a table. */
+/* What goes with the model, to encode new rows. */
 static sw_status about_make(struct sw_table_rows *m, struct sw_err *err)
 {
 	struct sw_data_about *about = &m->out->about;
 	struct sw_buf text;
-	struct sw_jw w;
-	sw_status rc = SW_OK;
 
-	about->label_column = m->t.target;
-	if (!m->e.strict) {
-		sw_buf_init(&text, SW_DATA_ABOUT_MOST);
-		sw_encoder_write(&m->e, &text);
-		/* said when a sweep is submitted, not when its model is asked */
-		if (text.failed == SW_TOO_BIG ||
-		    (text.failed == SW_OK &&
-		     sw_json_check_most(text.data, text.len, SW_LABEL_VALUES, NULL) != SW_OK)) {
-			sw_buf_fini(&text);
-			return sw_err_at(
-				err, SW_TOO_BIG, "/path",
-				"%s: what is known of its %zu columns and their values is "
-				"too much to go with a model: \"ignore\" some of \"columns\"",
-				m->source->path, m->e.n);
-		}
-		return sw_data_about_take(about, &text, &about->table, err);
+	sw_buf_init(&text, SW_DATA_ABOUT_MOST);
+	sw_encoder_write(&m->e, &text);
+	/* said when a sweep is submitted, not when its model is asked */
+	if (text.failed == SW_TOO_BIG ||
+	    (text.failed == SW_OK &&
+	     sw_json_check_most(text.data, text.len, SW_LABEL_VALUES, NULL) != SW_OK)) {
+		sw_buf_fini(&text);
+		return sw_err_at(err, SW_TOO_BIG, "/path",
+				 "%s: what is known of its %zu columns and their values is "
+				 "too much to go with a model: \"ignore\" some of \"columns\"",
+				 m->source->path, m->e.n);
 	}
-	if (!m->t.name)
-		return SW_OK; /* columns are known by their places */
-	sw_buf_init(&text, SW_DATA_ABOUT_MOST);
-	sw_jw_init(&w, &text);
-	sw_jw_str(&w, m->t.name[m->t.target]);
-	rc = sw_data_about_take(about, &text, &about->label, err);
-	if (rc != SW_OK)
-		return rc;
-	sw_buf_init(&text, SW_DATA_ABOUT_MOST);
-	sw_jw_init(&w, &text);
-	sw_jw_arr(&w);
-	for (size_t i = 0; i < m->e.n; i++)
-		sw_jw_str(&w, m->e.input[i].name);
-	sw_jw_arr_end(&w);
-	return sw_data_about_take(about, &text, &about->columns, err);
+	return sw_data_about_take(about, &text, &about->table, err);
 }
 
 static bool names_are_numbers(const struct sw_table *t)
@@ -389,7 +392,8 @@ static bool names_are_numbers(const struct sw_table *t)
 	bool counted = true;
 
 	for (size_t i = 0; i < t->columns; i++) {
-		const struct sw_csv_cell name = {t->name[i], strlen(t->name[i])};
+		char *text = sw_texts_text(&t->names, i);
+		const struct sw_csv_cell name = {text, strlen(text)};
 		double v;
 
 		if (i == t->target)
@@ -408,7 +412,7 @@ static void look_for_odd(struct sw_table_rows *m)
 	const size_t cap = sizeof m->out->about.odd;
 	const struct sw_table *t = &m->t;
 
-	if (t->name && names_are_numbers(t))
+	if (t->header && names_are_numbers(t))
 		(void)snprintf(odd, cap,
 			       AT "/header: the first line is all numbers, and is taken for the "
 				  "names of the columns: \"header\": false makes a row of it");
@@ -417,13 +421,13 @@ static void look_for_odd(struct sw_table_rows *m)
 			       AT "/label: %zu classes in %zu rows: is it an id, or a number to "
 				  "predict (loss \"mse\")?",
 			       m->out->classes, t->rows);
-	for (size_t i = 0; t->name && !*odd && i < t->columns; i++)
+	for (size_t i = 0; t->header && !*odd && i < t->columns; i++)
 		if (t->column[i].gives_target)
 			(void)snprintf(odd, cap,
 				       AT
 				       "/columns: \"%s\" gives the label away alone: is it known "
 				       "before the label is? If not, \"ignore\" it",
-				       sw_text_show(t->name[i], show));
+				       sw_text_show(sw_texts_text(&t->names, i), show));
 }
 
 static sw_status shape_make(struct sw_table_rows *m, struct sw_err *err)
@@ -488,8 +492,7 @@ sw_status sw_data_table(struct sw_raw *out, const struct sw_data_source *source,
 	if (rc == SW_OK)
 		rc = values_make(m, err);
 	if (rc == SW_OK)
-		rc = sw_encoder_fit(&m->e, &m->t, source->path, &source->set, want->scale, m->train,
-				    err);
+		rc = inputs_make(m, err);
 	if (rc == SW_OK)
 		rc = shape_make(m, err);
 	if (rc == SW_OK)
@@ -497,7 +500,7 @@ sw_status sw_data_table(struct sw_raw *out, const struct sw_data_source *source,
 	if (rc == SW_OK)
 		look_for_odd(m);
 	/* the channels of images are measured before they get to their places */
-	if (rc == SW_OK && keep && m->e.strict)
+	if (rc == SW_OK && keep && source->set.image[0])
 		rc = sw_data_table_rows(out, err);
 	return rc;
 }

@@ -13,14 +13,9 @@
 /* Ranks of a quantile scale stay so far from 0 and 1: 3.1 deviations. */
 #define RANK_LEAST 0.001
 
-static size_t parts_of(const struct sw_input *in)
-{
-	return in->kind == SW_KIND_DATE ? SW_ENCODE_PARTS : in->kind == SW_KIND_NUMBER ? 1 : 0;
-}
-
 size_t sw_input_features(const struct sw_input *in)
 {
-	return (in->kind == SW_KIND_CATEGORY ? in->values.n : parts_of(in)) + in->hole;
+	return (in->kind == SW_KIND_CATEGORY ? in->values.n : 1) + in->hole;
 }
 
 /* --- numbers --- */
@@ -81,29 +76,26 @@ static float scaled(const struct sw_scaling *s, double v)
 
 /* --- a row --- */
 
-sw_status sw_encoder_numbers(const struct sw_encoder *e, const struct sw_input *in,
-			     const struct sw_csv_reader *r, size_t column,
-			     double v[SW_ENCODE_PARTS], size_t *parts, bool *is, struct sw_err *err)
+sw_status sw_input_number(const struct sw_input *in, const struct sw_csv_reader *r, size_t column,
+			  double *v, bool *is, struct sw_err *err)
 {
 	const struct sw_csv_cell *cell = &r->cell[column];
+	const bool strict = isnan(in->fill), date = in->kind == SW_KIND_DATE;
 	struct sw_date d;
 	char where[48], show[44];
 
-	*parts = parts_of(in);
-	*is = in->kind == SW_KIND_DATE
-		      ? sw_cell_date(cell, in->form, &d)
-		      : (in->decimal == SW_DECIMAL_POINT && sw_cell_read(cell, v)) ||
-				sw_cell_number(cell, in->decimal, v);
-	if (*is && in->kind == SW_KIND_NUMBER) /* so that squares and differences are finite */
+	*is = date ? sw_cell_date(cell, in->form, &d)
+		   : (in->decimal == SW_DECIMAL_POINT && sw_cell_read(cell, v)) ||
+			      sw_cell_number(cell, in->decimal, v);
+	if (*is && date)
+		*v = in->part == 0 ? d.days : in->part == 1 ? d.month : d.weekday;
+	if (*is && !date && strict && !isfinite((float)*v))
+		return sw_csv_bad_cell(r, column, err);
+	if (*is && !date) /* so that squares and differences are finite */
 		*v = fmin(fmax(*v, -LARGEST), LARGEST);
-	if (*is && in->kind == SW_KIND_DATE) {
-		v[0] = d.days;
-		v[1] = d.month;
-		v[2] = d.weekday;
-	}
-	if (*is || (!e->strict && sw_cell_is_hole(cell)))
+	if (*is || (!strict && sw_cell_is_hole(cell)))
 		return SW_OK;
-	if (in->kind == SW_KIND_NUMBER)
+	if (!date)
 		return sw_csv_bad_cell(r, column, err);
 	return sw_err_at(err, SW_INVALID, "/path",
 			 "%s: line %zu, column %s: \"%s\" is not a date, as %s is one",
@@ -137,20 +129,18 @@ sw_status sw_encoder_row(struct sw_encoder *e, const struct sw_csv_reader *r, co
 	for (size_t i = 0; i < e->n; i++) {
 		struct sw_input *in = &e->input[i];
 		const size_t at = column ? column[i] : in->column;
-		double v[SW_ENCODE_PARTS];
-		size_t parts;
+		double v;
 		bool is;
 
 		if (in->kind == SW_KIND_CATEGORY) {
 			x += category_put(in, &r->cell[at], x);
 			continue;
 		}
-		const sw_status rc = sw_encoder_numbers(e, in, r, at, v, &parts, &is, err);
+		const sw_status rc = sw_input_number(in, r, at, &v, &is, err);
 
 		if (rc != SW_OK)
 			return rc;
-		for (size_t p = 0; p < parts; p++)
-			*x++ = scaled(&in->scale[p], is ? v[p] : in->fill[p]);
+		*x++ = scaled(&in->scale, is ? v : in->fill);
 		if (in->hole)
 			*x++ = is ? 0 : 1;
 	}
@@ -161,8 +151,7 @@ void sw_encoder_fini(struct sw_encoder *e)
 {
 	for (size_t i = 0; i < e->n; i++) {
 		free(e->input[i].name);
-		for (size_t p = 0; p < SW_ENCODE_PARTS; p++)
-			free(e->input[i].scale[p].quantile);
+		free(e->input[i].scale.quantile);
 		sw_texts_fini(&e->input[i].values);
 	}
 	free(e->input);
@@ -172,22 +161,16 @@ void sw_encoder_fini(struct sw_encoder *e)
 
 /* --- JSON --- */
 
-static void scale_write(struct sw_jw *w, const struct sw_scaling *s)
-{
-	sw_jw_obj(w);
-	if (s->quantile) {
-		sw_jw_karr(w, "quantiles");
-		for (size_t i = 0; i < s->n; i++)
-			sw_jw_num(w, s->quantile[i]);
-		sw_jw_arr_end(w);
-	} else {
-		sw_jw_knum(w, "center", s->center);
-		sw_jw_knum(w, "width", s->width);
-		if (s->clip != 0)
-			sw_jw_knum(w, "clip", s->clip);
-	}
-	sw_jw_obj_end(w);
-}
+/* An input's numbers, and what one has that is not written. */
+static const struct {
+	const char *key;
+	size_t at;
+	double absent;
+} numbers[] = {{"fill", offsetof(struct sw_input, fill), (double)NAN},
+	       {"center", offsetof(struct sw_input, scale.center), 0},
+	       {"width", offsetof(struct sw_input, scale.width), 1},
+	       {"clip", offsetof(struct sw_input, scale.clip), 0}};
+#define NUMBERS_N (sizeof numbers / sizeof *numbers)
 
 static void input_write(struct sw_jw *w, const struct sw_input *in)
 {
@@ -196,26 +179,28 @@ static void input_write(struct sw_jw *w, const struct sw_input *in)
 		sw_jw_kstr(w, "name", in->name);
 	sw_jw_kint(w, "column", (int64_t)in->column);
 	sw_jw_kstr(w, "kind", sw_kind_names[in->kind]);
-	sw_jw_kbool(w, "hole", in->hole);
-	if (in->kind == SW_KIND_NUMBER)
-		sw_jw_kstr(w, "decimal", in->decimal == SW_DECIMAL_COMMA ? "," : ".");
-	if (in->kind == SW_KIND_DATE)
+	if (in->hole)
+		sw_jw_kbool(w, "hole", true);
+	if (in->decimal == SW_DECIMAL_COMMA)
+		sw_jw_kstr(w, "decimal", ",");
+	if (in->kind == SW_KIND_DATE) {
 		sw_jw_kstr(w, "form", sw_date_names[in->form]);
-	if (in->kind == SW_KIND_CATEGORY) {
-		sw_jw_karr(w, "values");
-		for (size_t i = 0; i < in->values.n; i++)
-			sw_jw_str(w, sw_texts_text(&in->values, i));
-		sw_jw_arr_end(w);
-	} else {
-		sw_jw_karr(w, "fill");
-		for (size_t p = 0; p < parts_of(in); p++)
-			sw_jw_num(w, in->fill[p]);
-		sw_jw_arr_end(w);
-		sw_jw_karr(w, "scale");
-		for (size_t p = 0; p < parts_of(in); p++)
-			scale_write(w, &in->scale[p]);
-		sw_jw_arr_end(w);
+		sw_jw_kint(w, "part", (int64_t)in->part);
 	}
+	for (size_t i = 0; in->kind != SW_KIND_CATEGORY && i < NUMBERS_N; i++) {
+		const double v = *(const double *)((const char *)in + numbers[i].at);
+
+		if (!isnan(v) && v != numbers[i].absent)
+			sw_jw_knum(w, numbers[i].key, v);
+	}
+	if (in->kind == SW_KIND_CATEGORY || in->scale.quantile)
+		sw_jw_karr(w, in->scale.quantile ? "quantiles" : "values");
+	for (size_t i = 0; i < in->values.n; i++)
+		sw_jw_str(w, sw_texts_text(&in->values, i));
+	for (size_t i = 0; i < in->scale.n; i++)
+		sw_jw_num(w, in->scale.quantile[i]);
+	if (in->kind == SW_KIND_CATEGORY || in->scale.quantile)
+		sw_jw_arr_end(w);
 	sw_jw_obj_end(w);
 }
 
@@ -252,28 +237,31 @@ static bool place_is(const cJSON *v, size_t *out)
 	return fine;
 }
 
-static sw_status scale_read(struct sw_scaling *s, const cJSON *json)
+static sw_status scale_read(struct sw_input *in, const cJSON *json)
 {
-	const cJSON *list = sw_json_get(json, "quantiles"), *one, *clip = sw_json_get(json, "clip");
+	const cJSON *list = sw_json_get(json, "quantiles"), *one;
+	const int n = cJSON_GetArraySize(list);
 	bool fine = true;
 
-	if (!list) {
-		fine = number_is(sw_json_get(json, "center"), &s->center) &&
-		       number_is(sw_json_get(json, "width"), &s->width) && s->width > 0 &&
-		       (!clip || (number_is(clip, &s->clip) && s->clip > 0));
-		return fine ? SW_OK : SW_INVALID;
-	}
-	const int n = cJSON_GetArraySize(list);
+	for (size_t i = 0; i < NUMBERS_N; i++) {
+		double *v = (double *)((char *)in + numbers[i].at);
+		const cJSON *has = sw_json_get(json, numbers[i].key);
 
-	if (n < 2 || n > 65536)
+		*v = numbers[i].absent;
+		fine = fine && (!has || number_is(has, v));
+	}
+	if (!fine || in->scale.width <= 0 || in->scale.clip < 0 || (list && (n < 2 || n > 65536)))
 		return SW_INVALID;
-	s->quantile = sw_malloc((size_t)n * sizeof *s->quantile);
-	if (!s->quantile)
+	if (!list)
+		return SW_OK;
+	in->scale.quantile = sw_malloc((size_t)n * sizeof *in->scale.quantile);
+	if (!in->scale.quantile)
 		return SW_NOMEM;
 	cJSON_ArrayForEach (one, list) {
-		fine = fine && number_is(one, &s->quantile[s->n]) &&
-		       (s->n == 0 || s->quantile[s->n] >= s->quantile[s->n - 1]);
-		s->n++;
+		double *q = &in->scale.quantile[in->scale.n];
+
+		fine = fine && number_is(one, q) && (in->scale.n == 0 || *q >= q[-1]);
+		in->scale.n++;
 	}
 	return fine ? SW_OK : SW_INVALID;
 }
@@ -303,8 +291,7 @@ static sw_status input_read(struct sw_input *in, const cJSON *json)
 {
 	const char *name = sw_json_text(json, "name", NULL), *kind = sw_json_text(json, "kind", "");
 	const char *form = sw_json_text(json, "form", "");
-	const cJSON *fill = sw_json_get(json, "fill"), *scale = sw_json_get(json, "scale");
-	sw_status rc = SW_OK;
+	double part = sw_json_number(json, "part", 0);
 
 	in->kind = SW_KIND_NUMBER;
 	while (in->kind <= SW_KIND_DATE && strcmp(kind, sw_kind_names[in->kind]) != 0)
@@ -314,18 +301,14 @@ static sw_status input_read(struct sw_input *in, const cJSON *json)
 									   : SW_DECIMAL_POINT;
 	while (in->form + 1 < SW_DATE_FORMS && strcmp(form, sw_date_names[in->form]) != 0)
 		in->form++;
-	if (in->kind > SW_KIND_DATE || !place_is(sw_json_get(json, "column"), &in->column))
+	if (in->kind > SW_KIND_DATE || !place_is(sw_json_get(json, "column"), &in->column) ||
+	    !(part >= 0 && part < SW_DATE_PARTS))
 		return SW_INVALID;
+	in->part = (size_t)part;
 	if (name && !(in->name = sw_strdup(name)))
 		return SW_NOMEM;
-	if (in->kind == SW_KIND_CATEGORY)
-		return values_read(in, sw_json_get(json, "values"));
-	for (size_t p = 0; rc == SW_OK && p < parts_of(in); p++) {
-		if (!number_is(cJSON_GetArrayItem(fill, (int)p), &in->fill[p]))
-			return SW_INVALID;
-		rc = scale_read(&in->scale[p], cJSON_GetArrayItem(scale, (int)p));
-	}
-	return rc;
+	return in->kind == SW_KIND_CATEGORY ? values_read(in, sw_json_get(json, "values"))
+					    : scale_read(in, json);
 }
 
 sw_status sw_encoder_read(struct sw_encoder *e, const cJSON *json)

@@ -21,67 +21,63 @@ struct measure {
 	size_t samples;
 };
 
-struct fit {
+struct sw_encoder_fit {
 	struct sw_encoder *e;
-	struct sw_csv_reader r;
-	struct measure *m; /* [e->n][SW_ENCODE_PARTS] */
+	bool image;
+	struct measure *m; /* [e->n] */
 	double *room;      /* the samples of all */
-	size_t step;       /* every so-manieth training row is one */
+	size_t rows, step; /* so far; every so-manieth is a sample */
 	bool *holes;       /* [e->n] */
 };
 
-static sw_status no_memory(const struct fit *f, struct sw_err *err)
-{
-	return sw_err_set(err, SW_NOMEM, "no memory to measure the columns of %s", f->r.file.show);
-}
-
 /* --- the inputs --- */
 
-static sw_status inputs_make(struct fit *f, const struct sw_table *t, struct sw_err *err)
+static sw_status inputs_make(struct sw_encoder_fit *f, const struct sw_table *t)
 {
 	struct sw_encoder *e = f->e;
 
-	e->input = sw_calloc(t->columns, sizeof *e->input);
-	e->target_name = t->name ? sw_strdup(t->name[t->target]) : NULL;
-	if (!e->input || (t->name && !e->target_name))
-		return no_memory(f, err);
+	e->input = sw_calloc(SW_DATE_PARTS * t->columns, sizeof *e->input);
+	e->target_name = t->header ? sw_strdup(sw_texts_text(&t->names, t->target)) : NULL;
+	if (!e->input || (t->header && !e->target_name))
+		return SW_NOMEM;
 	for (size_t i = 0; i < t->columns; i++) {
 		const struct sw_table_column *c = &t->column[i];
-		struct sw_input *in = &e->input[e->n];
+		const enum sw_kind kind = f->image ? SW_KIND_NUMBER : c->kind;
 
-		if (i == t->target || (c->why && !e->strict))
+		if (i == t->target || (c->why && !f->image))
 			continue;
-		in->kind = e->strict ? SW_KIND_NUMBER : c->kind;
-		in->column = i;
-		in->decimal = c->decimal;
-		in->form = c->form;
-		in->values.most = VALUES_MOST;
-		e->n++;
-		in->name = t->name ? sw_strdup(t->name[i]) : NULL;
-		if (t->name && !in->name)
-			return no_memory(f, err);
+		for (size_t p = 0; p < (kind == SW_KIND_DATE ? SW_DATE_PARTS : 1); p++) {
+			e->input[e->n] = (struct sw_input){.kind = kind,
+							   .column = i,
+							   .decimal = c->decimal,
+							   .form = c->form,
+							   .part = p,
+							   .fill = f->image ? (double)NAN : 0,
+							   .values.most = VALUES_MOST};
+			struct sw_input *in = &e->input[e->n++];
+
+			in->name = t->header ? sw_strdup(sw_texts_text(&t->names, i)) : NULL;
+			if (t->header && !in->name)
+				return SW_NOMEM;
+		}
 	}
-	if (e->n == 0)
-		return sw_err_at(err, SW_INVALID, "/path",
-				 "%s has no column to learn from: all are left out",
-				 f->r.file.show);
 	return SW_OK;
 }
 
-static sw_status room_make(struct fit *f, size_t train, struct sw_err *err)
+static sw_status room_make(struct sw_encoder_fit *f, size_t rows)
 {
-	const size_t numbers = f->e->n * SW_ENCODE_PARTS;
-	size_t most = SAMPLES_BYTES / sizeof(double) / numbers;
+	const size_t n = f->e->n;
+	size_t most = SAMPLES_BYTES / sizeof(double) / (n ? n : 1);
 
 	most = most > SAMPLES_MOST ? SAMPLES_MOST : most < SAMPLES_LEAST ? SAMPLES_LEAST : most;
-	most = most > train ? train : most;
-	f->step = (train + most - 1) / (most ? most : 1);
-	f->m = sw_calloc(numbers, sizeof *f->m);
-	f->holes = sw_calloc(f->e->n, sizeof *f->holes);
-	f->room = sw_malloc(numbers * (most + 1) * sizeof *f->room);
+	most = most > rows ? rows : most;
+	f->step = (rows + most - 1) / (most ? most : 1);
+	f->m = sw_calloc(n + 1, sizeof *f->m);
+	f->holes = sw_calloc(n + 1, sizeof *f->holes);
+	f->room = sw_malloc((n + 1) * (most + 1) * sizeof *f->room);
 	if (!f->m || !f->holes || !f->room)
-		return no_memory(f, err);
-	for (size_t i = 0; i < numbers; i++)
+		return SW_NOMEM;
+	for (size_t i = 0; i < n; i++)
 		f->m[i].sample = f->room + i * (most + 1);
 	return SW_OK;
 }
@@ -102,47 +98,32 @@ static void number_add(struct measure *m, double v, bool sampled)
 		m->sample[m->samples++] = v;
 }
 
-static sw_status row_add(struct fit *f, bool sampled, struct sw_err *err)
+sw_status sw_encoder_fit_row(struct sw_encoder_fit *f, const struct sw_csv_reader *r,
+			     struct sw_err *err)
 {
+	const bool sampled = f->rows++ % f->step == 0;
+
 	for (size_t i = 0; i < f->e->n; i++) {
 		struct sw_input *in = &f->e->input[i];
-		const struct sw_csv_cell *cell = &f->r.cell[in->column];
-		double v[SW_ENCODE_PARTS];
-		size_t id, parts;
+		const struct sw_csv_cell *cell = &r->cell[in->column];
 		bool is = !sw_cell_is_hole(cell);
+		double v;
+		size_t id;
 
-		if (in->kind == SW_KIND_CATEGORY) {
-			if (is && sw_texts_add(&in->values, cell, &id) != SW_OK)
-				return no_memory(f, err);
-		} else {
-			const sw_status rc = sw_encoder_numbers(f->e, in, &f->r, in->column, v,
-								&parts, &is, err);
+		if (in->kind != SW_KIND_CATEGORY) {
+			const sw_status rc = sw_input_number(in, r, in->column, &v, &is, err);
 
 			if (rc != SW_OK)
 				return rc;
-			for (size_t p = 0; is && p < parts; p++)
-				number_add(&f->m[i * SW_ENCODE_PARTS + p], v[p], sampled);
+			if (is)
+				number_add(&f->m[i], v, sampled);
+		} else if (is && sw_texts_add(&in->values, cell, &id) != SW_OK) {
+			return sw_err_set(err, SW_NOMEM, "no memory for the values of %s",
+					  r->file.show);
 		}
 		f->holes[i] = f->holes[i] || !is;
 	}
 	return SW_OK;
-}
-
-static sw_status rows_add(struct fit *f, const struct sw_table *t, const bool *train,
-			  struct sw_err *err)
-{
-	size_t row = 0, n = 0;
-	sw_status rc = t->header ? sw_csv_next(&f->r, err) : SW_OK;
-
-	for (; rc == SW_OK && f->r.cells > 0; row++) {
-		if (row < t->rows && train[row])
-			rc = row_add(f, n++ % f->step == 0, err);
-		if (rc == SW_OK)
-			rc = sw_csv_next(&f->r, err);
-	}
-	if (rc == SW_OK && row != t->rows)
-		rc = sw_err_at(err, SW_IO, "/path", "%s changed while it was read", f->r.file.show);
-	return rc;
 }
 
 /* --- what it comes to --- */
@@ -241,57 +222,45 @@ static sw_status values_choose(struct sw_input *in)
 	return rc;
 }
 
-static sw_status inputs_end(struct fit *f, enum sw_scale scale, struct sw_err *err)
+sw_status sw_encoder_fit_end(struct sw_encoder_fit *f, enum sw_scale scale)
 {
-	for (size_t i = 0; i < f->e->n; i++) {
+	sw_status rc = f && f->m && f->holes && f->room ? SW_OK : SW_NOMEM;
+
+	for (size_t i = 0; rc == SW_OK && i < f->e->n; i++) {
 		struct sw_input *in = &f->e->input[i];
-		sw_status rc = in->kind == SW_KIND_CATEGORY ? values_choose(in) : SW_OK;
+		const struct measure *m = &f->m[i];
+		const bool last = in->kind != SW_KIND_DATE || in->part + 1 == SW_DATE_PARTS;
 
-		in->hole = f->holes[i];
-		for (size_t p = 0; rc == SW_OK && p < SW_ENCODE_PARTS; p++) {
-			const struct measure *m = &f->m[i * SW_ENCODE_PARTS + p];
-
-			in->fill[p] = m->first + m->mean;
-			rc = scale_make(&in->scale[p], m, scale);
-		}
-		if (rc != SW_OK)
-			return no_memory(f, err);
+		in->hole = f->holes[i] && last;
+		if (!f->image)
+			in->fill = m->first + m->mean;
+		rc = in->kind == SW_KIND_CATEGORY
+			     ? values_choose(in)
+			     : scale_make(&in->scale, m, f->image ? SW_SCALE_NONE : scale);
 		f->e->features += sw_input_features(in);
 	}
-	return SW_OK;
+	if (f) {
+		free(f->m);
+		free(f->holes);
+		free(f->room);
+	}
+	free(f);
+	return rc;
 }
 
-sw_status sw_encoder_fit(struct sw_encoder *e, const struct sw_table *t, const char *path,
-			 const struct sw_dataset *set, enum sw_scale scale, const bool *train,
-			 struct sw_err *err)
+sw_status sw_encoder_fit_begin(struct sw_encoder_fit **out, struct sw_encoder *e,
+			       const struct sw_table *t, bool image, size_t rows)
 {
-	struct fit f = {.e = e};
-	size_t n = 0;
-	sw_status rc;
+	struct sw_encoder_fit *f = sw_calloc(1, sizeof *f);
+	sw_status rc = f ? SW_OK : SW_NOMEM;
 
-	memset(e, 0, sizeof *e);
-	e->strict = set->image[0] != 0;
-	e->header = t->header;
-	e->latin1 = t->latin1;
-	e->width = t->columns;
-	e->target = t->target;
-	for (size_t i = 0; i < t->rows; i++)
-		n += train[i];
-	rc = sw_csv_open(&f.r, path, t->latin1, err);
-	if (rc == SW_OK)
-		rc = inputs_make(&f, t, err);
-	if (rc == SW_OK)
-		rc = room_make(&f, n, err);
-	/* so that lines name the column */
-	if (rc == SW_OK && t->header)
-		rc = sw_csv_names(&f.r, err);
-	if (rc == SW_OK)
-		rc = rows_add(&f, t, train, err);
-	if (rc == SW_OK)
-		rc = inputs_end(&f, e->strict ? SW_SCALE_NONE : scale, err);
-	sw_csv_close(&f.r);
-	free(f.m);
-	free(f.holes);
-	free(f.room);
-	return rc;
+	*out = f;
+	*e = (struct sw_encoder){
+		.header = t->header, .latin1 = t->latin1, .width = t->columns, .target = t->target};
+	if (!f)
+		return rc;
+	f->e = e;
+	f->image = image;
+	rc = inputs_make(f, t);
+	return rc == SW_OK ? room_make(f, rows) : rc;
 }

@@ -163,7 +163,7 @@ static sw_status open_as(struct sw_rows *r, const char *path, struct sw_err *err
 			return rc;
 		path = inner;
 	}
-	if (r->want.table && r->format != SW_DATASET_CSV)
+	if (r->want.table && r->want.shape.kind == SW_SHAPE_FLAT && r->format != SW_DATASET_CSV)
 		return sw_err_set(err, SW_INVALID,
 				  "the model was trained on a table: it takes a CSV file, not %s",
 				  sw_dataset_formats[r->format]);

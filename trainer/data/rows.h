@@ -7,9 +7,9 @@
  *          trained on, else a CSV file. A folder of CIFAR or IDX files: its test part. "-": a CSV
  *          file on stdin.
  * CSV      Where the model knows its columns' names the first line must name them, in any order;
- *          the column that is predicted may be there and is not read. Of a model that was trained
- *          on a table others may be there, too, and cells are encoded as they were then. Otherwise
- *          columns count by their order, and a first line that is no row of numbers is a header.
+ *          others may be there and are not read. Else columns count by their order, and the one
+ *          that is predicted may be there; for a model that was trained on no CSV file a first
+ *          line that is no row of numbers is a header.
  * Memory   One block of the file.
  * Errors   As those of trainer/data/file.h: one line with the file, the place, what was
  *          expected.
@@ -20,7 +20,6 @@
 #include "trainer/data/encode.h"
 #include "trainer/data/shape.h"
 #include "trainer/spec/dataset.h"
-#include <cjson/cJSON.h>
 #include <stdint.h>
 
 /* The data that the model was trained on. Borrowed. */
@@ -28,10 +27,7 @@ struct sw_rows_want {
 	enum sw_dataset_format format;
 	struct sw_shape shape;
 	bool bytes;               /* IMAGE: of bytes, else of floats */
-	struct sw_encoder *table; /* CSV: its columns; NULL: numbers as they are */
-	const cJSON *columns;     /* CSV without that: the features' names, or NULL */
-	const char *label;        /* CSV: the name of the column that is predicted, or NULL */
-	int64_t label_column;     /* CSV without names: its number, or -1 */
+	struct sw_encoder *table; /* CSV: its columns; NULL: of another format */
 	bool wide;                /* TOKENS: ids are uint32, else uint16 */
 	int64_t pad;              /* TOKENS: the id that fills rows up, or -1 */
 	size_t vocab;             /* TOKENS: ids are below it */

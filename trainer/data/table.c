@@ -44,20 +44,27 @@ static sw_status unknown(const struct sw_csv_reader *r, const char *name, const 
 			 struct sw_err *err)
 {
 	char show[44], list[NAMES_SHOWN * 48 + 8] = "", one[44];
-	const char *near = sw_nearest(name, (const char *const *)r->name, r->columns);
+	const char **names = sw_malloc(r->columns * sizeof *names), *near = NULL;
 	size_t n = 0;
 
-	if (name[strspn(name, "-0123456789")] == '\0')
+	if (name[strspn(name, "-0123456789")] == '\0') {
+		free(names);
 		return sw_err_at(
 			err, SW_INVALID, ptr,
 			"%s has no column \"%s\": a column's number has no quotes (from 0)",
 			r->file.show, sw_text_show(name, show));
+	}
+	for (size_t i = 0; names && i < r->columns; i++)
+		names[i] = sw_csv_name(r, i);
+	if (names)
+		near = sw_nearest(name, names, r->columns);
+	free(names);
 	if (near)
 		return sw_err_at(err, SW_INVALID, ptr,
 				 "%s has no column \"%s\": did you mean \"%s\"?", r->file.show,
 				 sw_text_show(name, show), sw_text_show(near, one));
 	for (size_t i = 0; i < r->columns && i < NAMES_SHOWN; i++) {
-		const char *text = sw_text_show(r->name[i], one);
+		const char *text = sw_text_show(sw_csv_name(r, i), one);
 
 		n += strlen(strcpy(list + n, i ? ", " : ""));
 		n += strlen(strcpy(list + n, text));
@@ -71,7 +78,6 @@ sw_status sw_table_find(const struct sw_csv_reader *r, const char *name, long in
 {
 	const long n = (long)r->columns;
 	char ptr[48];
-	bool twice; /* never: names_check() */
 
 	(void)snprintf(ptr, sizeof ptr, "/%s", key);
 	if (!name) {
@@ -84,7 +90,7 @@ sw_status sw_table_find(const struct sw_csv_reader *r, const char *name, long in
 		*out = (size_t)i;
 		return SW_OK;
 	}
-	if (!r->name) {
+	if (!r->names.n) {
 		char *end;
 
 		*out = strtoul(name, &end, 10);
@@ -95,30 +101,8 @@ sw_status sw_table_find(const struct sw_csv_reader *r, const char *name, long in
 					   "0 to %ld",
 					   n - 1);
 	}
-	*out = sw_csv_column(r, name, &twice);
+	*out = sw_texts_find(&r->names, &(struct sw_csv_cell){(char *)name, strlen(name)});
 	return *out < r->columns ? SW_OK : unknown(r, name, ptr, err);
-}
-
-/* Refuses a name that two columns have: new rows could not say which is which. */
-static sw_status names_check(const struct sw_csv_reader *r, struct sw_err *err)
-{
-	struct sw_texts names = {.most = r->columns};
-	sw_status rc = SW_OK;
-	char show[44];
-
-	for (size_t i = 0, id; rc == SW_OK && i < r->columns; i++) {
-		const struct sw_csv_cell cell = {r->name[i], strlen(r->name[i])};
-
-		if (sw_texts_add(&names, &cell, &id) != SW_OK)
-			rc = no_memory(r, err);
-		else if (id != i)
-			rc = sw_err_at(err, SW_INVALID, "/path",
-				       "%s: line 1: columns %zu and %zu (from 0) are both called "
-				       "\"%s\": rename one",
-				       r->file.show, id, i, sw_text_show(r->name[i], show));
-	}
-	sw_texts_fini(&names);
-	return rc;
 }
 
 /* Takes what "columns" says of them. */
@@ -162,12 +146,13 @@ static sw_status asked_take(struct looking *l, const cJSON *columns, struct sw_e
 /* A line that says the header once more: two files behind one another. */
 static bool is_header(const struct sw_csv_reader *r)
 {
-	if (!r->name || *r->cell[0].text != *r->name[0])
+	if (!r->names.n || *r->cell[0].text != *sw_csv_name(r, 0))
 		return false;
 	for (size_t i = 0; i < r->columns; i++) {
 		double v;
 
-		if (strcmp(r->cell[i].text, r->name[i]) != 0 || sw_cell_plain(&r->cell[i], &v))
+		if (strcmp(r->cell[i].text, sw_csv_name(r, i)) != 0 ||
+		    sw_cell_plain(&r->cell[i], &v))
 			return false;
 	}
 	return true;
@@ -435,18 +420,14 @@ static sw_status begin(struct looking *l, const char *label, const struct sw_dat
 		       struct sw_err *err)
 {
 	struct sw_table *t = l->t;
-	char show[44];
+	char show[48];
 	sw_status rc = set->header ? sw_csv_names(&l->r, err) : SW_OK;
 
-	if (rc == SW_OK && l->r.name)
-		rc = names_check(&l->r, err);
 	if (rc == SW_OK && l->r.columns < 2)
 		rc = sw_err_at(err, SW_INVALID, "/path",
-			       "%s has one column (%s%s%s): a label and at least one feature are "
+			       "%s has one column (%s): a label and at least one feature are "
 			       "needed, and no line above the names",
-			       l->r.file.show, l->r.name ? "\"" : "",
-			       l->r.name ? sw_text_show(l->r.name[0], show) : "0",
-			       l->r.name ? "\"" : "");
+			       l->r.file.show, sw_csv_column_show(&l->r, 0, show));
 	if (rc == SW_OK)
 		rc = sw_table_find(&l->r, label, set->label_column, "label", &t->target, err);
 	if (rc != SW_OK)
@@ -505,10 +486,8 @@ sw_status sw_table_look(struct sw_table *t, const char *path, const char *label,
 			       l.r.file.show, t->rows, t->rows == 1 ? "row" : "rows");
 	if (rc == SW_OK)
 		rc = all_are(&l, err);
-	t->name = l.r.name;
-	t->name_text = l.r.name_text;
-	l.r.name = NULL;
-	l.r.name_text = NULL;
+	t->names = l.r.names;
+	l.r.names = (struct sw_texts){0};
 	for (size_t i = 0; l.look && i < t->columns; i++)
 		free(l.look[i].seen.key);
 	free(l.look);
@@ -518,8 +497,7 @@ sw_status sw_table_look(struct sw_table *t, const char *path, const char *label,
 
 void sw_table_fini(struct sw_table *t)
 {
-	free(t->name);
-	free(t->name_text);
+	sw_texts_fini(&t->names);
 	free(t->column);
 	sw_texts_fini(&t->classes);
 	memset(t, 0, sizeof *t);

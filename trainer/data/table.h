@@ -58,11 +58,10 @@ struct sw_table {
 	char separator;
 	bool header, latin1;
 	enum sw_decimal decimal;
-	struct sw_texts classes; /* the target's texts; of numbers the first 1,024 */
-	bool numbers;            /* the target's cells are */
-	bool whole;              /* whole ones */
-	char **name;             /* [columns], or NULL; into name_text */
-	char *name_text;
+	struct sw_texts classes;        /* the target's texts; of numbers the first 1,024 */
+	bool numbers;                   /* the target's cells are */
+	bool whole;                     /* whole ones */
+	struct sw_texts names;          /* of the columns, where there is a header */
 	struct sw_table_column *column; /* [columns] */
 };
 

@@ -133,18 +133,12 @@ static void write_output(struct label *c, const struct sw_data *data)
 }
 
 /* Writes the options of the data set that a prediction needs. */
-static void write_dataset(struct label *c, const struct sw_data *data, const struct sw_dataset *set)
+static void write_dataset(struct label *c, const struct sw_dataset *set)
 {
 	struct sw_jw *w = label_begin(c);
 
 	sw_jw_obj(w);
 	sw_jw_kstr(w, "format", sw_dataset_formats[set->format]);
-	if (set->format == SW_DATASET_CSV && !data->about.table) {
-		sw_jw_kbool(w, "header", set->header);
-		sw_jw_kint(w, "label_column", (int64_t)data->about.label_column);
-		if (data->about.label)
-			sw_jw_kraw(w, "label", data->about.label);
-	}
 	sw_jw_obj_end(w);
 	end(c, "dataset");
 }
@@ -155,7 +149,6 @@ static void write_about(struct label *c, const struct sw_data_about *about)
 	const struct {
 		const char *key, *text;
 	} lists[] = {{"table", about->table},
-		     {"columns", about->columns},
 		     {"classes", about->classes},
 		     {"mean", about->mean},
 		     {"std", about->std}};
@@ -185,7 +178,7 @@ sw_status sw_label_make(char **out, const cJSON *trainer, const cJSON *params,
 			 data->input.kind == SW_SHAPE_IMAGE, err);
 	write_input(&c, data, &source.set);
 	write_output(&c, data);
-	write_dataset(&c, data, &source.set);
+	write_dataset(&c, &source.set);
 	write_about(&c, &data->about);
 	sw_jw_obj_end(&c.w);
 	if (rc == SW_OK && c.all.failed == SW_NOMEM)

@@ -9,9 +9,9 @@
  *                      "bytes": true}, {"kind": "tokens", "shape": [128], "vocab": 50, ...}
  *            output    {"loss": "cross_entropy", "outputs": 3, "labels": 1}; of "mse" "shift" and
  *                      "scale", too: a prediction is the net's output by scale, and shift
- *            dataset   {"format": "csv"}; of images in one "header", "label", "label_column", too
+ *            dataset   {"format": "csv"}
  *            table     the columns of a CSV file (trainer/data/encode.h)
- *            columns, classes, mean, std   lists, where there are such (struct sw_data_about)
+ *            classes, mean, std   lists, where there are such (struct sw_data_about)
  * Pure     But for the data set's options nothing is read.
  */
 #ifndef SW_TRAINER_FILE_LABEL_H

@@ -18,13 +18,12 @@ LARGEST = 1e150
 
 
 def inputs(numpy, column, cells):
-    """float32 [rows, inputs] of one column."""
+    """float32 [rows, inputs] of one of the table's "columns": a number, or a category."""
     cells = list(cells.tolist() if hasattr(cells, "tolist") else cells)
     hole = numpy.array([_is_hole(cell) for cell in cells], bool)
-    parts = [_category(numpy, column, cells, hole)] if column["kind"] == "category" else [
-        _scaled(numpy, scale, values)[:, None]
-        for scale, values in zip(column["scale"], _numbers(numpy, column, cells, hole))]
-    return numpy.concatenate(parts + [hole[:, None]] * column["hole"], axis=1).astype(numpy.float32)
+    part = (_category(numpy, column, cells, hole) if column["kind"] == "category" else
+            _scaled(numpy, column, _numbers(numpy, column, cells, hole))[:, None])
+    return numpy.concatenate([part] + [hole[:, None]] * column.get("hole", False), axis=1).astype(numpy.float32)
 
 
 def _is_hole(cell):
@@ -65,12 +64,12 @@ def _texts(cell):
 
 
 def _numbers(numpy, column, cells, hole):
-    """An array for each number that a cell has: one, or three of a date. Holes are filled."""
+    """Holes are filled."""
     read = _date if column["kind"] == "date" else _number
-    out = numpy.empty((len(column["fill"]), len(cells)))
+    out = numpy.empty(len(cells))
     for row, cell in enumerate(cells):
         try:
-            out[:, row] = column["fill"] if hole[row] else read(column, cell)
+            out[row] = column["fill"] if hole[row] else read(column, cell)
         except ValueError:
             raise SweepdError(f"row {row + 1}, column {column.get('name', column['column'])!r}: {cell!r} is not a {column['kind']}") from None
     return out
@@ -79,7 +78,7 @@ def _numbers(numpy, column, cells, hole):
 def _number(column, cell):
     if isinstance(cell, str):
         text = cell.strip()
-        if column["decimal"] == ",":
+        if column.get("decimal") == ",":
             text = text.translate({ord("."): ",", ord(","): "."})
         if GROUPED.fullmatch(text):
             text = text.replace(",", "")
@@ -90,7 +89,7 @@ def _number(column, cell):
 
 
 def _date(column, cell):
-    """Days since 1970-01-01, the month, the day of the week."""
+    """Days since 1970-01-01, the month, or the day of the week."""
     if not isinstance(cell, datetime.date):
         found = DATE.fullmatch(str(cell).strip())
         if not found:
@@ -101,12 +100,12 @@ def _date(column, cell):
             part = (int(found[4]) * 3600 + int(found[5]) * 60 + float(found[6] or 0)) / 86400
         if found[7]:
             part -= (-1 if found[7] == "-" else 1) * (int(found[8]) * 60 + int(found[9] or 0)) / 1440
-        return at.toordinal() - EPOCH + part, at.month, at.weekday()
+        return (at.toordinal() - EPOCH + part, at.month, at.weekday())[column["part"]]
     part = 0.0
     if isinstance(cell, datetime.datetime):
         part = (cell.hour * 3600 + cell.minute * 60 + cell.second + cell.microsecond / 1e6) / 86400
         part -= (cell.utcoffset() or datetime.timedelta()).total_seconds() / 86400
-    return cell.toordinal() - EPOCH + part, cell.month, cell.weekday()
+    return (cell.toordinal() - EPOCH + part, cell.month, cell.weekday())[column["part"]]
 
 
 def _scaled(numpy, scale, values):
@@ -118,6 +117,6 @@ def _scaled(numpy, scale, values):
                            numpy.interp(values, known, numpy.arange(len(known))))
         normal = statistics.NormalDist().inv_cdf
         return numpy.array([normal(min(max(r, .001), .999)) for r in rank / (len(known) - 1)])
-    z = (values - scale["center"]) / scale["width"]
+    z = (values - scale.get("center", 0)) / scale.get("width", 1)
     clip = scale.get("clip")
     return z.clip(-3.4e38, 3.4e38) if clip is None else z / numpy.sqrt(1 + (z / clip) ** 2)

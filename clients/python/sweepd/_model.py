@@ -21,7 +21,7 @@ def load(path):
     import numpy
     tensors, meta = _read(path, numpy)
     about = {key: json.loads(meta[key]) for key in ("model", "output", "table", "classes") if key in meta}
-    if "table" not in about:
+    if "table" not in about or "mean" in about:  # numbers of arrays, and images
         raise SweepdError(f"{path} is no model of a table: fill the same nn.Sequential from its tensors")
     base = _torch_class() if importlib.util.find_spec("torch") else Model
     return base(about, tensors)
@@ -76,7 +76,7 @@ class Model:
         """The inputs of the net: float32 [rows, inputs]. Columns may stand in any order; others are not read."""
         import numpy
         named = {key.strip() if isinstance(key, str) else key: key for key in rows}  # pandas keeps the spaces of a header
-        missing = [name for name in map(_name, self.columns) if name not in named]
+        missing = dict.fromkeys(name for name in map(_name, self.columns) if name not in named)
         if missing:
             raise SweepdError("there is no column " + ", ".join(map(repr, missing)))
         return numpy.concatenate([inputs(numpy, column, rows[named[_name(column)]]) for column in self.columns], axis=1)

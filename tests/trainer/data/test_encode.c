@@ -179,8 +179,8 @@ TEST(new_rows_may_have_other_columns_and_values)
 static const struct {
 	const char *text, *says;
 } unfit[] = {
-	{"x,zone,many,sold,area\n", "has no column \"lot\", which the model takes"},
-	{"x,zone,many,sold,lot,area,x\n", "has the column \"x\" twice"},
+	{"x,zone,many,sold,area\n", "has no column \"lot\": it has x, zone, many"},
+	{"x,zone,many,sold,lot,area,x\n", "are both called \"x\""},
 	{"x,zone,many,sold,lot,area\n1,RL,v,01.01.2000,one,2\n",
 	 "line 2, column \"lot\": \"one\" is not a number"},
 	{"x,zone,many,sold,lot,area\n1,RL,v,2000-01-01,1,2\n",
@@ -228,11 +228,11 @@ static const char *const senseless[] = {
 	"{\"width\":2,\"target_column\":1,\"columns\":[{\"column\":0,\"kind\":\"category\","
 	"\"values\":[\"a\",\"a\"]}]}",
 	"{\"width\":2,\"target_column\":1,\"columns\":[{\"column\":0,\"kind\":\"number\","
-	"\"fill\":[1],\"scale\":[{\"center\":0,\"width\":0}]}]}",
+	"\"fill\":1,\"width\":0}]}",
 	"{\"width\":2,\"target_column\":1,\"columns\":[{\"column\":0,\"kind\":\"number\","
-	"\"fill\":[1],\"scale\":[{\"quantiles\":[2,1]}]}]}",
+	"\"fill\":1,\"quantiles\":[2,1]}]}",
 	"{\"width\":2,\"target_column\":1,\"columns\":[{\"column\":0,\"kind\":\"date\","
-	"\"fill\":[1,2],\"scale\":[{\"center\":0,\"width\":1}]}]}",
+	"\"part\":3}]}",
 };
 
 /* A file may come from anywhere. */

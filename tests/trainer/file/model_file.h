@@ -94,15 +94,18 @@ static const struct {
 	struct tensor tensor[4];
 	size_t tensors_n;
 } models[] = {
-	[NUMBERS] =
-		{{META("[{\"linear\":2}]", "{\"kind\":\"numbers\",\"shape\":[2]}", TWO,
-		       "{\"format\":\"csv\",\"header\":true,\"label\":\"y\",\"label_column\":0}"),
-		  {"columns", "[\"a\",\"b,c\"]"},
-		  {"classes", "[\"no\",\"yes, \\\"sir\\\"\"]"},
-		  {"mean", "[1,2]"},
-		  {"std", "[2,4]"}},
-		 {{"0.weight", "F32", "[2,2]", identity, 4}, {"0.bias", "F32", "[2]", zeros, 2}},
-		 2},
+	[NUMBERS] = {{META("[{\"linear\":2}]", "{\"kind\":\"numbers\",\"shape\":[2]}", TWO,
+			   "{\"format\":\"csv\"}"),
+		      {"table",
+		       "{\"width\":3,\"target_column\":0,\"header\":true,\"columns\":[{\"name\":"
+		       "\"a\",\"column\":1,\"kind\":\"number\"},{\"name\":\"b,c\",\"column\":2,"
+		       "\"kind\":\"number\"}]}"},
+		      {"classes", "[\"no\",\"yes, \\\"sir\\\"\"]"},
+		      {"mean", "[1,2]"},
+		      {"std", "[2,4]"}},
+		     {{"0.weight", "F32", "[2,2]", identity, 4},
+		      {"0.bias", "F32", "[2]", zeros, 2}},
+		     2},
 	[TABLE] = {{META("[{\"linear\":2}]", "{\"kind\":\"numbers\",\"shape\":[2]}", TWO,
 			 "{\"format\":\"csv\"}"),
 		    {"table",
@@ -112,7 +115,10 @@ static const struct {
 		   {{"0.weight", "F32", "[2,2]", identity, 4}, {"0.bias", "F32", "[2]", zeros, 2}},
 		   2},
 	[NAMELESS] = {{META("[{\"linear\":2}]", "{\"kind\":\"numbers\",\"shape\":[2]}", TWO,
-			    "{\"format\":\"csv\",\"header\":false,\"label_column\":1}")},
+			    "{\"format\":\"csv\"}"),
+		       {"table",
+			"{\"width\":3,\"target_column\":1,\"columns\":[{\"column\":0,\"kind\":"
+			"\"number\"},{\"column\":2,\"kind\":\"number\"}]}"}},
 		      {{"0.weight", "F32", "[2,2]", identity, 4},
 		       {"0.bias", "F32", "[2]", zeros, 2}},
 		      2},

@@ -46,13 +46,12 @@ static const struct {
 	  {"dataset", "{\"format\":\"csv\"}"},
 	  {"table", "{\"target\":\"kind\",\"target_column\":1,\"width\":3,\"header\":true,\""
 		    "encoding\":\"utf-8\",\"columns\":[{\"name\":\"a\",\"column\":0,\"kind\":\""
-		    "number\",\"hole\":false,\"decimal\":\".\",\"fill\":[2.5],\"scale\":[{\"c"
-		    "enter\":2.5,\"width\":1.5,\"clip\":3}]},{\"name\":\"b,\\\"c\\\"\",\"column"
-		    "\":2,\"kind\":\"number\",\"hole\":false,\"decimal\":\".\",\"fill\":[4],\"s"
-		    "cale\":[{\"center\":4,\"width\":8,\"clip\":3}]}]}"},
+		    "number\",\"fill\":2.5,\"center\":2.5,\"width\":1.5,\"clip\":3},{\"na"
+		    "me\":\"b,\\\"c\\\"\",\"column\":2,\"kind\":\"number\",\"fill\":4,\"ce"
+		    "nter\":4,\"width\":8,\"clip\":3}]}"},
 	  {"classes", "[\"x\",\"y, z\"]"},
 	  {"mean", NULL},
-	  {"columns", NULL}}},
+	  {"std", NULL}}},
 	{"{\"dataset\":{\"format\":\"csv\",\"path\":\"@/n.csv\",\"label\":-1,\"header\":false},"
 	 "\"model\":{\"preset\":\"mlp\",\"outputs\":1,\"depth\":\"d\",\"width\":\"w\"},"
 	 "\"loss\":\"mse\"}",
@@ -63,9 +62,8 @@ static const struct {
 	  {"output", "{\"loss\":\"mse\",\"outputs\":1,\"labels\":1}"},
 	  {"dataset", "{\"format\":\"csv\"}"},
 	  {"table", "{\"target\":null,\"target_column\":2,\"width\":3,\"header\":false,\"e"
-		    "ncoding\":\"utf-8\",\"columns\":[{\"column\":0,\"kind\":\"number\",\"hol"
-		    "e\":false,\"decimal\":\".\",\"fill\":[3.5],\"scale\":[{\"center\":0,\"wi"
-		    "dth\":1}]}]}"},
+		    "ncoding\":\"utf-8\",\"columns\":[{\"column\":0,\"kind\":\"number\",\"fil"
+		    "l\":3.5}]}"},
 	  {"classes", NULL},
 	  {"mean", NULL},
 	  {"std", NULL},
@@ -79,7 +77,7 @@ static const struct {
 	 {{"input", "{\"kind\":\"tokens\",\"shape\":[6],\"vocab\":9,\"dtype\":\"uint16\"}"},
 	  {"output", "{\"loss\":\"cross_entropy\",\"outputs\":3,\"labels\":1}"},
 	  {"dataset", "{\"format\":\"synthetic\"}"},
-	  {"columns", NULL},
+	  {"table", NULL},
 	  {"classes", NULL},
 	  {"mean", NULL},
 	  {"std", NULL},
