@@ -63,6 +63,7 @@ const struct sw_option sw_options[] = {
 	 "how long to train (default: up to the trial's best epoch)"},
 	{"format", 0, SW_OPT_FORMAT, SW_KIND_TEXT, AT(format), "FORMAT",
 	 "of the data, if not what its name says: csv, npy, idx, cifar10, cifar100 or tokens"},
+	{"proba", 0, SW_OPT_PROBA, SW_KIND_FLAG, 0, NULL, "the probability of each class, too"},
 	{"port", 0, SW_OPT_PORT, SW_KIND_NUMBER, AT(port), "N",
 	 "of 127.0.0.1 (default: a free one)"},
 	{"write", 0, SW_OPT_WRITE, SW_KIND_FLAG, 0, NULL, "tools that change something, too"},

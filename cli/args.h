@@ -51,6 +51,7 @@ typedef uint64_t sw_opts;
 #define SW_OPT_WRITE           ((sw_opts)1 << 37)
 #define SW_OPT_LOG             ((sw_opts)1 << 38)
 #define SW_OPT_BY              ((sw_opts)1 << 39)
+#define SW_OPT_PROBA           ((sw_opts)1 << 40)
 #define SW_OPT_EDIT                                                                                \
 	(SW_OPT_RUN_CAP | SW_OPT_MAX_CONCURRENT | SW_OPT_WEIGHT | SW_OPT_TIME_BUDGET |             \
 	 SW_OPT_GPU_HOURS | SW_OPT_LEASE | SW_OPT_TARGET | SW_OPT_RANGE)

@@ -5,7 +5,7 @@
 struct sw_buf;
 struct sw_cli;
 
-#define SW_BESIDE_WORDS 4 /* of sweep-worker */
+#define SW_BESIDE_WORDS 5 /* of sweep-worker */
 
 /* Runs `sweep-worker WORD ...` and waits for it; its errors are this program's. words: up to
  * SW_BESIDE_WORDS, NULL behind the last. input: the text of its stdin; NULL: this program's. What

@@ -147,15 +147,15 @@ const struct sw_verb sw_verbs[] = {
 	 "For a SWEEP it takes the best trial's configuration. It trains on training and\n"
 	 "validation rows, in this process, on all cores. FILE is like that of\n"
 	 "`sweep checkpoint`.\n"},
-	{"predict", sw_verb_predict, SW_REF_NONE, 2, 2, SW_OPT_FORMAT, false, "MODEL DATA",
-	 "runs a model on new rows, prints CSV",
+	{"predict", sw_verb_predict, SW_REF_NONE, 2, 2, SW_OPT_FORMAT | SW_OPT_PROBA, false,
+	 "MODEL DATA", "runs a model on new rows, prints CSV",
 	 "MODEL is a sweep, whose best trial it is, or a trial; or a file of `sweep checkpoint`\n"
 	 "or `sweep fit`, for which no daemon is needed. DATA is a file like the training data:\n"
 	 "CSV with the same columns, in any order, with or without the target (\"-\" reads "
 	 "stdin);\n"
 	 ".npy; IDX; CIFAR; ids. Of a folder of CIFAR or IDX files the test part is read.\n"
-	 "Prints row (from 1), prediction, probability, and p_CLASS for each class; for a\n"
-	 "regression row and prediction.\n"},
+	 "Prints one column, prediction: a class or a number. --proba adds its probability, and\n"
+	 "p_CLASS for each class.\n"},
 	{"drain", sw_verb_drain, SW_REF_NONE, 0, 0, SW_OPT_STOP | SW_OPT_OFF, false, "",
 	 "hands out no more trials, and waits until none runs",
 	 "Trials on slots run to their ends; those that clients hold may report, and are not "

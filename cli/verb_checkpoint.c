@@ -143,10 +143,12 @@ int sw_verb_predict(struct sw_cli *c)
 		model = by_fd;
 	}
 	if (status == SW_EXIT_DONE)
-		status = sw_beside_worker(c,
-					  (const char *const[]){"predict", model, c->args.word[1],
-								c->args.format, NULL},
-					  NULL, NULL);
+		status = sw_beside_worker(
+			c,
+			(const char *const[]){"predict", model, c->args.word[1],
+					      c->args.format ? c->args.format : "",
+					      c->args.given & SW_OPT_PROBA ? "proba" : NULL, NULL},
+			NULL, NULL);
 	if (fd >= 0)
 		(void)close(fd);
 	return status;

@@ -21,6 +21,7 @@ struct predict {
 	struct sw_buf out;
 	int to;
 	bool left; /* the reader has gone */
+	bool proba;
 	uint64_t row;
 	double *share; /* [outputs] */
 };
@@ -81,10 +82,10 @@ static void header(struct predict *d)
 	const struct sw_predictor *p = &d->p;
 	const cJSON *name = p->names ? p->names->child : NULL;
 
-	(void)sw_buf_adds(&d->out, p->labels > 1 ? "row,place,prediction" : "row,prediction");
-	if (p->classes)
+	(void)sw_buf_adds(&d->out, p->labels > 1 ? "row,place,prediction" : "prediction");
+	if (d->proba)
 		(void)sw_buf_adds(&d->out, ",probability");
-	for (size_t c = 0; p->classes && p->labels == 1 && c < p->outputs; c++) {
+	for (size_t c = 0; d->proba && p->labels == 1 && c < p->outputs; c++) {
 		(void)sw_buf_adds(&d->out, ",");
 		class_cell(&d->out, "p_", name, c);
 		name = name ? name->next : NULL;
@@ -117,20 +118,20 @@ static void line(struct predict *d, const float *z, size_t place)
 	const struct sw_predictor *p = &d->p;
 	struct sw_buf *b = &d->out;
 
-	(void)sw_buf_addf(b, "%" PRIu64 ",", d->row);
 	if (p->labels > 1)
-		(void)sw_buf_addf(b, "%zu,", place + 1);
+		(void)sw_buf_addf(b, "%" PRIu64 ",%zu,", d->row, place + 1);
 	if (!p->classes) {
 		/* 9 digits bring a float back, 17 a double, which the sum with a shift is. */
 		(void)sw_buf_addf(b, "%.*g\n", p->shift != 0 || p->unit != 1 ? 17 : 9,
 				  (double)z[0] * p->unit + p->shift);
-		return; /* a value has no probabilities */
+		return;
 	}
 	const size_t best = shares(p, z, d->share);
 
 	class_cell(b, "", p->names ? cJSON_GetArrayItem(p->names, (int)best) : NULL, best);
-	(void)sw_buf_addf(b, ",%.9g", d->share[best]);
-	for (size_t c = 0; p->labels == 1 && c < p->outputs; c++)
+	if (d->proba)
+		(void)sw_buf_addf(b, ",%.9g", d->share[best]);
+	for (size_t c = 0; d->proba && p->labels == 1 && c < p->outputs; c++)
 		(void)sw_buf_addf(b, ",%.9g", d->share[c]);
 	(void)sw_buf_adds(b, "\n");
 }
@@ -193,7 +194,7 @@ static void say_unseen(const struct sw_encoder *e, struct sw_buf *said)
 	}
 }
 
-sw_status sw_predict(const char *model, const char *rows, const char *format, int to,
+sw_status sw_predict(const char *model, const char *rows, const char *format, bool proba, int to,
 		     unsigned cores, struct sw_buf *said, struct sw_err *err)
 {
 	struct predict *d = sw_calloc(1, sizeof *d);
@@ -206,6 +207,7 @@ sw_status sw_predict(const char *model, const char *rows, const char *format, in
 	rc = sw_predictor_open(&d->p, model, cores, err);
 	if (rc == SW_OK)
 		rc = sw_rows_open(&d->rows, rows, format, &d->p.want, err);
+	d->proba = proba && d->p.classes; /* a value has no probabilities */
 	if (rc == SW_OK) {
 		d->share = sw_malloc(d->p.outputs * sizeof *d->share);
 		if (!d->share)

@@ -8,7 +8,7 @@
  *   sweep-worker layers < SPEC.json                (of a preset, for people)
  *   sweep-worker export CHECKPOINT FILE
  *   sweep-worker fit FILE [EPOCHS] < JOB.json      (trainer/fit.h)
- *   sweep-worker predict MODEL DATA [FORMAT]      (trainer/predict.h)
+ *   sweep-worker predict MODEL DATA [FORMAT [proba]]   (trainer/predict.h)
  *   sweep-worker test MODEL < JOB.json            (trainer/test.h)
  *   sweep-worker table FILE [OPTIONS]             (trainer/table.h)
  *   sweep-worker pilot < LINES                    (worker/pilot.h; a cluster's job of the daemon's)
@@ -88,7 +88,7 @@ static int usage(void)
 	      "       sweep-worker layers < SPEC.json\n"
 	      "       sweep-worker export CHECKPOINT FILE [quiet]\n"
 	      "       sweep-worker fit FILE [EPOCHS] < JOB.json\n"
-	      "       sweep-worker predict MODEL DATA [FORMAT]\n"
+	      "       sweep-worker predict MODEL DATA [FORMAT [proba]]\n"
 	      "       sweep-worker test MODEL < JOB.json\n"
 	      "       sweep-worker table FILE [OPTIONS]\n",
 	      stderr);
@@ -219,7 +219,8 @@ static int export_main(const char *from, const char *to, bool quiet)
 	return fflush(stdout) == 0 ? 0 : complain("the output cannot be written");
 }
 
-static int predict_main(const char *model, const char *data, const char *format)
+/* format "": that of the file */
+static int predict_main(const char *model, const char *data, const char *format, bool proba)
 {
 	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	struct sw_err err = SW_ERR_INIT;
@@ -228,8 +229,9 @@ static int predict_main(const char *model, const char *data, const char *format)
 	/* a reader that leaves is seen by the write */
 	(void)signal(SIGPIPE, SIG_IGN);
 	sw_buf_init(&said, SW_FRAME_MAX);
-	const sw_status rc = sw_predict(model, data, format, STDOUT_FILENO,
-					cores > 1 ? (unsigned)cores : 1, &said, &err);
+	const sw_status rc = sw_predict(model, data, format && *format ? format : NULL, proba,
+					STDOUT_FILENO, cores > 1 ? (unsigned)cores : 1, &said,
+					&err);
 
 	for (char *line = said.data, *end; line && (end = strchr(line, '\n')); line = end + 1) {
 		*end = '\0';
@@ -297,8 +299,8 @@ int main(int argc, char **argv)
 		return fit_main(argv[2], argv[3]);
 	if ((argc == 4 || argc == 5) && strcmp(argv[1], "export") == 0)
 		return export_main(argv[2], argv[3], argc == 5);
-	if ((argc == 4 || argc == 5) && strcmp(argv[1], "predict") == 0)
-		return predict_main(argv[2], argv[3], argv[4]);
+	if (argc >= 4 && argc <= 6 && strcmp(argv[1], "predict") == 0)
+		return predict_main(argv[2], argv[3], argv[4], argc == 6);
 	if (argc == 3 && strcmp(argv[1], "test") == 0)
 		return test_main(argv[2]);
 	if ((argc == 3 || argc == 4) && strcmp(argv[1], "table") == 0)

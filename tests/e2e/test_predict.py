@@ -28,12 +28,10 @@ def predict(*args, stdin=subprocess.DEVNULL):
 
 
 def predicted(*args, **more):
-    """The rows as dictionaries."""
-    status, out, wrong = predict(*args, **more)
+    """The rows as dictionaries, with their probabilities."""
+    status, out, wrong = predict(*args, "--proba", **more)
     assert (status, wrong) == (0, ""), wrong
-    rows = list(csv.DictReader(io.StringIO(out)))
-    assert [row["row"] for row in rows] == [str(i + 1) for i in range(len(rows))]
-    return rows
+    return list(csv.DictReader(io.StringIO(out)))
 
 
 def fit(start, tmp_path, dataset, layers, epochs=3, **trainer):
@@ -107,6 +105,8 @@ def test_classes_of_a_csv_file_are_those_of_a_plain_forward_pass(start, tmp_path
         assert close(float(line["probability"]), max(want))
         right += line["prediction"] == names[label]
     assert right > 0.9 * len(rows)
+    alone = csv.DictReader(io.StringIO(predict(model, own)[1]))
+    assert list(alone) == [{"prediction": line["prediction"]} for line in got]
     # without the label, its columns the other way round, from stdin: the same
     turned = tmp_path / "turned.csv"
     with open(turned, "w", encoding="utf-8", newline="") as file:
@@ -126,7 +126,7 @@ def test_numbers_of_a_regression_are_those_of_a_plain_forward_pass(start, tmp_pa
     output = json.loads(meta["output"])
     x = list(zip(*scaled([[float(v) for v in c] for c in list(zip(*rows))[:-1]])))
     got = predicted(model, bare)
-    assert list(got[0]) == ["row", "prediction"] and len(got) == 442
+    assert list(got[0]) == ["prediction"] and len(got) == 442
     for row, line in zip(x, got):
         assert close(float(line["prediction"]), mlp(tensors, row)[0] * output["scale"] + output["shift"])
     unlabelled = tmp_path / "unlabelled.csv"
@@ -281,7 +281,7 @@ def test_reader_that_leaves_ends_it_in_silence(start, tmp_path):
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL),
                           env=environment()) as process:
-        assert process.stdout.readline() == b"row,prediction,probability,p_0,p_1,p_2\n"
+        assert process.stdout.readline() == b"prediction\n"
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait(DEADLINE) == 0

@@ -28,7 +28,7 @@ static sw_status predict(const char *rows, const char *format, struct sw_err *er
 	ck_assert_int_ge(fd, 0);
 	sw_buf_fini(&said);
 	sw_buf_init(&said, 65536);
-	status = sw_predict(model, data, format, fd, 1, &said, err);
+	status = sw_predict(model, data, format, true, fd, 1, &said, err);
 	n = pread(fd, written, sizeof written - 1, 0);
 	ck_assert_int_ge(n, 0);
 	written[n] = '\0';
@@ -36,12 +36,12 @@ static sw_status predict(const char *rows, const char *format, struct sw_err *er
 	return status;
 }
 
-#define HEAD "row,prediction,probability,p_0,p_1\n"
+#define HEAD "prediction,probability,p_0,p_1\n"
 /* logits 1 0; 0 2; equal */
 #define ONE_0 "0.731058579,0.731058579,0.268941421\n"
 #define TWO_1 "0.880797078,0.119202922,0.880797078\n"
 #define EVEN  "0.5,0.5,0.5\n"
-#define NAMED "row,prediction,probability,p_no,\"p_yes, \"\"sir\"\"\"\n"
+#define NAMED "prediction,probability,p_no,\"p_yes, \"\"sir\"\"\"\n"
 #define YES   "\"yes, \"\"sir\"\"\","
 
 static unsigned char cifar_rows[2 * 3073];
@@ -60,29 +60,29 @@ static const struct {
 	size_t n; /* 0: a text */
 	const char *format, *out;
 } good[] = {
-	{NUMBERS, "d.csv", "a,\"b,c\"\n3,2\n1,10\n", 0, NULL, NAMED "1,no," ONE_0 "2," YES TWO_1},
+	{NUMBERS, "d.csv", "a,\"b,c\"\n3,2\n1,10\n", 0, NULL, NAMED "no," ONE_0 YES TWO_1},
 	{NUMBERS, "swapped.csv", "\xef\xbb\xbf\"b,c\",y,a\r\n2,?,3\r\n\r\n10,,1", 0, "csv",
-	 NAMED "1,no," ONE_0 "2," YES TWO_1},
+	 NAMED "no," ONE_0 YES TWO_1},
 	{NUMBERS, "none.csv", "a,\"b,c\"\n", 0, NULL, NAMED},
-	{NAMELESS, "d.csv", "1,0\n0,2\n", 0, NULL, HEAD "1,0," ONE_0 "2,1," TWO_1},
+	{NAMELESS, "d.csv", "1,0\n0,2\n", 0, NULL, HEAD "0," ONE_0 "1," TWO_1},
 	{NAMELESS, "label.csv", "1,x,0\n0,y,2\n0,z,0\n", 0, NULL,
-	 HEAD "1,0," ONE_0 "2,1," TWO_1 "3,0," EVEN},
-	{VALUE, "d.csv", "u,v\n1,2\n0.25,-1\n", 0, NULL, "row,prediction\n1,8.5\n2,-2\n"},
+	 HEAD "0," ONE_0 "1," TWO_1 "0," EVEN},
+	{VALUE, "d.csv", "u,v\n1,2\n0.25,-1\n", 0, NULL, "prediction\n8.5\n-2\n"},
 	/* seconds, metres and milliseconds, which floats would not tell apart */
 	{LARGE, "d.csv", "1700000000,5412345\n1700000001.5,5412345.25\n", 0, NULL,
-	 "row,prediction\n1,1699999999998.5\n2,1700000000010.5\n"},
+	 "prediction\n1699999999998.5\n1700000000010.5\n"},
 	{LARGE, "large.npy", (const char *)npy_large, sizeof npy_large - 1, NULL,
-	 "row,prediction\n1,1699999999998.5\n"},
-	{VALUE, "bare.csv", "1,2\n", 0, NULL, "row,prediction\n1,8.5\n"},
+	 "prediction\n1699999999998.5\n"},
+	{VALUE, "bare.csv", "1,2\n", 0, NULL, "prediction\n8.5\n"},
 	{IMAGE, "i.idx", "\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x02\x96\x64\x64\xc8", 20, NULL,
-	 HEAD "1,0," ONE_0 "2,1," TWO_1},
+	 HEAD "0," ONE_0 "1," TWO_1},
 	{IMAGE, "x.npy", (const char *)npy_bytes, sizeof npy_bytes - 1, NULL,
-	 HEAD "1,0," ONE_0 "2,1," TWO_1},
-	{IMAGE, "d.csv", "p,q\n150,100\n100,200\n", 0, NULL, HEAD "1,0," ONE_0 "2,1," TWO_1},
+	 HEAD "0," ONE_0 "1," TWO_1},
+	{IMAGE, "d.csv", "p,q\n150,100\n100,200\n", 0, NULL, HEAD "0," ONE_0 "1," TWO_1},
 	{CIFAR, "test_batch.bin", (const char *)cifar_rows, sizeof cifar_rows, NULL,
-	 HEAD "1,0," ONE_0 "2,1," TWO_1},
+	 HEAD "0," ONE_0 "1," TWO_1},
 	{TOKENS, "ids.bin", "\x01\0\0\0\x02\0\x02\0\0\0\0\0", 12, NULL,
-	 HEAD "1,0," ONE_0 "2,1," TWO_1 "3,0," EVEN},
+	 HEAD "0," ONE_0 "1," TWO_1 "0," EVEN},
 	{NEXT, "ids.bin", "\x01\0\0\0\x02\0\0\0\0\0\0\0\x01\0\0\0", 16, NULL,
 	 "row,place,prediction,probability\n1,1,0,0.731058579\n1,2,1,0.880797078\n2,1,0,0.5\n"
 	 "2,2,0,0.731058579\n"},
@@ -119,15 +119,15 @@ static const struct {
 	{NUMBERS, "d.csv", "a,\"b,c\",a\n1,2,3\n", 0, NULL,
 	 "line 1: columns 0 and 2 (from 0) are both called \"a\"", NULL},
 	{NUMBERS, "d.csv", "a,\"b,c\"\n3,2\nx,2\n", 0, NULL,
-	 "d.csv: line 3, column \"a\": \"x\" is not a number", NAMED "1,no," ONE_0},
+	 "d.csv: line 3, column \"a\": \"x\" is not a number", NAMED "no," ONE_0},
 	{NUMBERS, "d.csv", "a,\"b,c\"\n3,2\n,2\n", 0, NULL,
-	 "line 3, column \"a\": an empty cell is not a number", NAMED "1,no," ONE_0},
+	 "line 3, column \"a\": an empty cell is not a number", NAMED "no," ONE_0},
 	{NUMBERS, "d.csv", "a,\"b,c\"\n1e39,2\n", 0, NULL, "\"1e39\" is too large for a float",
 	 NAMED},
 	{NUMBERS, "d.csv", "a,\"b,c\"\n3,2\n\n1,2,3\n", 0, NULL,
-	 "d.csv: line 4 has 3 columns, the header has 2", NAMED "1,no," ONE_0},
+	 "d.csv: line 4 has 3 columns, the header has 2", NAMED "no," ONE_0},
 	{NUMBERS, "d.csv", "a,\"b,c\"\n3,2\n\"1,2\n", 0, NULL,
-	 "line 3 opens a quote that is never closed", NAMED "1,no," ONE_0},
+	 "line 3 opens a quote that is never closed", NAMED "no," ONE_0},
 	{NUMBERS, "d.csv", "", 0, NULL, "d.csv is empty", NULL},
 	{NUMBERS, "d.csv", "\n\n", 0, NULL, "d.csv is empty", NULL},
 	{NUMBERS, "d.csv", "a,\"b\0c\"\n", 8, NULL, "has a NUL byte: not a text", NULL},
@@ -211,7 +211,7 @@ TEST(predictions_of_many_rows_are_in_their_order)
 	ck_assert_msg(predict("d.csv", NULL, &err) == SW_OK, "%s", err.msg);
 	at = strchr(at, '\n') + 1;
 	for (size_t i = 0; i < rows; i++) {
-		snprintf(want, sizeof want, "%zu,%.9g\n", i + 1, 2.0 * (double)i + 0.5);
+		snprintf(want, sizeof want, "%.9g\n", 2.0 * (double)i + 0.5);
 		ck_assert_msg(strncmp(at, want, strlen(want)) == 0, "row %zu: %.20s", i, at);
 		at += strlen(want);
 	}
@@ -341,8 +341,8 @@ TEST(values_that_have_no_input_are_counted_and_said)
 	model_make(TABLE);
 	put("d.csv", "zone\nRM\nRX\n\"\"\nRY\n", 17);
 	ck_assert_msg(predict("d.csv", NULL, &err) == SW_OK, "%s", err.msg);
-	ck_assert_str_eq(written, HEAD "1,1,0.731058579,0.268941421,0.731058579\n"
-				       "2,0," EVEN "3,0," EVEN "4,0," EVEN);
+	ck_assert_str_eq(written, HEAD "1,0.731058579,0.268941421,0.731058579\n"
+				       "0," EVEN "0," EVEN "0," EVEN);
 	ck_assert_str_eq(said.data,
 			 "column zone: 2 cells have a value that was not in the training "
 			 "rows, or was rare there (\"RX\"): they count as none\n");
@@ -361,7 +361,7 @@ TEST(predictions_that_nobody_reads_end_without_an_error)
 	ck_assert_int_eq(pipe(ends), 0);
 	close(ends[0]);
 	signal(SIGPIPE, SIG_IGN);
-	ck_assert_int_eq(sw_predict(model, data, NULL, ends[1], 1, &said, &err), SW_OK);
+	ck_assert_int_eq(sw_predict(model, data, NULL, false, ends[1], 1, &said, &err), SW_OK);
 	close(ends[1]);
 }
 
