@@ -1,7 +1,7 @@
 /* tests/base/test_buf.c — the bounded buffer, and errors that are one line. */
 #include "base/buf.h"
-#include "base/fault.h"
 #include "tests/run.h"
+#include "tests/walk.h"
 #include <string.h>
 
 TEST(buf_append_keeps_bytes_and_nul)
@@ -30,27 +30,21 @@ TEST(buf_over_its_limit_latches_and_keeps_what_it_had)
 	ck_assert_ptr_null(sw_buf_take(&b, NULL));
 }
 
-#ifdef SW_FAULTS
 TEST(buf_without_memory_fails_cleanly_at_each_call)
 {
-	unsigned fired = 1;
-
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_buf b;
 
-		ck_assert_uint_lt(nth, 100);
 		sw_buf_init(&b, 100000);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		for (int i = 0; i < 5000; i++)
 			(void)sw_buf_adds(&b, "abc");
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(b.failed, fired ? SW_NOMEM : SW_OK);
 		ck_assert_uint_eq(b.len % 3, 0);
 		sw_buf_fini(&b);
 	}
 }
-#endif
 
 TEST(err_keeps_the_first_error_on_one_line)
 {

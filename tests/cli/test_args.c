@@ -1,9 +1,9 @@
 /* tests/cli/test_args.c — the command line, the verbs' own checks, and text spans of a reply. */
-#include "base/fault.h"
 #include "cli/args.h"
 #include "cli/client.h"
 #include "cli/verb.h"
 #include "tests/run.h"
+#include "tests/walk.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -254,30 +254,26 @@ TEST_ROWS(client_answer_row_becomes_a_status, answers)
 	ck_assert_ptr_null(c);
 }
 
-#ifdef SW_FAULTS
 TEST(client_without_memory_fails_cleanly_at_each_call)
 {
 	static const char line[] = "{\"id\":1,\"result\":{\"a\":[1,2,{\"b\":null}]}}\n";
 	char dir[] = "/tmp/sw-cli-XXXXXX", path[108];
 	const int listener = listen_here(dir, path);
-	unsigned fired = 1;
 
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_reply r = SW_REPLY_INIT;
 		struct sw_err err = SW_ERR_INIT;
 		struct sw_client *c = NULL;
 		int peer = -1;
 
-		ck_assert_uint_lt(nth, 1000);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		sw_status rc = sw_client_open(&c, path, 1000, &err);
 		if (rc == SW_OK) {
 			peer = accept(listener, NULL, NULL);
 			ck_assert_int_eq(write(peer, line, strlen(line)), (ssize_t)strlen(line));
 			rc = sw_client_call(c, "x", "{}", 60000, &r, &err);
 		}
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
 		sw_client_reply_fini(&r);
 		sw_client_close(c);
@@ -288,7 +284,6 @@ TEST(client_without_memory_fails_cleanly_at_each_call)
 	(void)unlink(path);
 	(void)rmdir(dir);
 }
-#endif
 
 TEST(socket_path_follows_the_environment)
 {

@@ -1,10 +1,10 @@
 /* tests/cli/test_curve.c — the curve of one trial: when it is asked for, what it keeps, how it is
  * drawn. */
-#include "base/fault.h"
 #include "cli/curve.h"
 #include "proto/json.h"
 #include "tests/cli/canvas_row.h"
 #include "tests/run.h"
+#include "tests/walk.h"
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
@@ -207,29 +207,23 @@ TEST(curve_draws_at_any_size)
 	end();
 }
 
-#ifdef SW_FAULTS
 TEST(curve_without_memory_fails_cleanly_at_each_call)
 {
-	unsigned fired = 1;
-
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		cJSON *result = page(1, 1, 9, "null");
 
-		ck_assert_uint_lt(nth, 5000);
 		begin();
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		sw_status rc = sw_curve_take(&curve, result, "acc");
 		if (rc == SW_OK)
 			rc = draw(80, 24);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-		ck_assert_msg(rc == (fired ? SW_NOMEM : SW_OK), "call %u: %s", nth,
+		const unsigned fired = walk_disarm();
+		ck_assert_msg(rc == (fired ? SW_NOMEM : SW_OK), "call %u: %s", walk.nth,
 			      sw_status_str(rc));
 		cJSON_Delete(result);
 		end();
 	}
 }
-#endif
 
 SUITE(tcase)
 {

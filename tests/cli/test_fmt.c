@@ -1,6 +1,5 @@
 /* tests/cli/test_fmt.c — values as text: short numbers, durations, bars, CSV, hostile names. */
 #include "base/csv.h"
-#include "base/fault.h"
 #include "base/term.h"
 #include "cli/csv.h"
 #include "cli/fmt.h"
@@ -8,6 +7,7 @@
 #include "cli/spec_file.h"
 #include "proto/json.h"
 #include "tests/run.h"
+#include "tests/walk.h"
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
@@ -183,27 +183,23 @@ TEST(csv_has_spec_order_then_sorted_metrics_then_times)
 	cJSON_Delete(two);
 }
 
-#ifdef SW_FAULTS
 TEST(csv_without_memory_fails_cleanly_at_each_call)
 {
 	cJSON *spec = json("{\"parameters\":{\"z\":{},\"a\":{}}}");
 	cJSON *one =
 		json("{\"trial\":1,\"params\":{\"z\":[1],\"b\":2},\"metrics\":{\"m\":1,\"k\":2}}");
-	unsigned fired = 1;
 
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_csv csv;
 		struct sw_buf b;
 
-		ck_assert_uint_lt(nth, 1000);
 		sw_buf_init(&b, 10000);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		sw_csv_init(&csv, spec);
 		sw_csv_learn(&csv, one);
 		sw_csv_header(&csv, &b);
 		sw_csv_row(&csv, one, &b);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(b.failed, fired ? SW_NOMEM : SW_OK);
 		sw_csv_fini(&csv);
 		sw_buf_fini(&b);
@@ -211,7 +207,6 @@ TEST(csv_without_memory_fails_cleanly_at_each_call)
 	cJSON_Delete(spec);
 	cJSON_Delete(one);
 }
-#endif
 
 TEST(params_follow_the_given_order_then_their_own)
 {

@@ -1,7 +1,6 @@
 /* tests/cli/test_live.c — the live table on a canvas, at several widths; the view that feeds it;
  * the plain block. */
 #include "base/clock.h"
-#include "base/fault.h"
 #include "base/term.h"
 #include "cli/block.h"
 #include "cli/canvas.h"
@@ -9,6 +8,7 @@
 #include "proto/json.h"
 #include "tests/cli/canvas_row.h"
 #include "tests/run.h"
+#include "tests/walk.h"
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -346,22 +346,18 @@ TEST_LOOP(block_lines_keep_to_the_width, 0, 4)
 	sw_view_fini(&v);
 }
 
-#ifdef SW_FAULTS
 TEST(live_table_without_memory_fails_cleanly_at_each_call)
 {
-	unsigned fired = 1;
-
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		const struct sw_look look = {.utf8 = true, .color = true, .width = 80};
 		cJSON *m = message("RUNNING", 1, 5);
 		struct sw_canvas c;
 		struct sw_view v;
 		struct sw_buf b;
 
-		ck_assert_uint_lt(nth, 5000);
 		sw_view_init(&v, 1);
 		sw_buf_init(&b, 1 << 20);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		sw_status rc = sw_view_merge(&v, m, 0);
 		const sw_status made = sw_canvas_init(&c, 80, 12);
 		if (rc == SW_OK)
@@ -370,16 +366,14 @@ TEST(live_table_without_memory_fails_cleanly_at_each_call)
 			rc = sw_live_draw(&c, &v, 1, &keys, true, 0);
 		if (rc == SW_OK)
 			rc = sw_block_print(&b, &v, &look, 0);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-		ck_assert_msg(rc == (fired ? SW_NOMEM : SW_OK), "call %u: %s", nth,
+		const unsigned fired = walk_disarm();
+		ck_assert_msg(rc == (fired ? SW_NOMEM : SW_OK), "call %u: %s", walk.nth,
 			      sw_status_str(rc));
 		sw_canvas_fini(&c);
 		sw_view_fini(&v);
 		sw_buf_fini(&b);
 	}
 }
-#endif
 
 SUITE(tcase)
 {

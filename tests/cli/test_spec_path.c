@@ -1,8 +1,9 @@
 /* tests/cli/test_spec_path.c — the data file of a spec: made absolute, and nothing else changed. */
-#include "base/fault.h"
+#include "base/memory.h"
 #include "cli/spec_path.h"
 #include "proto/json.h"
 #include "tests/run.h"
+#include "tests/walk.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -106,7 +107,6 @@ TEST(what_is_not_here_is_looked_for_beside_the_spec)
 	cJSON_Delete(spec);
 }
 
-#ifdef SW_FAULTS
 static const char *const changed[] = {
 	"{\"trainer\": {\"dataset\": {\"path\": \"" HERE "\"}}}",
 	"{\"program\": \"t.py\", \"command\": [\"a\"]}",
@@ -114,24 +114,22 @@ static const char *const changed[] = {
 
 TEST_ROWS(spec_path_without_memory_fails_cleanly_at_each_call, changed)
 {
-	unsigned fired = 1;
+	cJSON_Hooks hooks = {.malloc_fn = sw_malloc, .free_fn = free};
 
-	for (unsigned nth = 1; fired != 0; nth++) {
+	cJSON_InitHooks(&hooks);
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_err err = SW_ERR_INIT;
 		cJSON *spec;
 
-		ck_assert_uint_lt(nth, 1000);
 		ck_assert_int_eq(sw_json_parse(&spec, changed[_i], strlen(changed[_i]), NULL),
 				 SW_OK);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		const sw_status rc = sw_spec_path_absolute(spec, NULL, &err);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
 		ck_assert_int_eq(err.code, rc);
 		cJSON_Delete(spec);
 	}
 }
-#endif
 
 RUN_TESTS(NULL, NULL)

@@ -1,8 +1,8 @@
 /* tests/cli/test_yaml.c — YAML to JSON: scalars as PyYAML has them, anchors, limits, places. */
-#include "base/fault.h"
 #include "cli/yaml.h"
 #include "proto/json.h"
 #include "tests/run.h"
+#include "tests/walk.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -278,26 +278,21 @@ TEST(yaml_mapping_and_anchors_have_a_limit)
 	sw_buf_fini(&text);
 }
 
-#ifdef SW_FAULTS
 TEST(yaml_without_memory_fails_cleanly_at_each_call)
 {
 	static const char text[] = "a: &x {b: [1, 2.0], c: y}\nd: {<<: *x, e: *x}\n";
-	unsigned fired = 1;
 
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_err err = SW_ERR_INIT;
 		struct sw_buf b;
 
-		ck_assert_uint_lt(nth, 1000);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		const sw_status rc = convert(text, &b, &err);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
 		ck_assert_int_eq(err.code, rc);
 		sw_buf_fini(&b);
 	}
 }
-#endif
 
 RUN_TESTS(NULL, NULL)

@@ -1,9 +1,9 @@
 /* tests/kernels/test_cuda_open.c — the CUDA backend's host side on the stand-in device: the choice
  * of a GPU, memory, queues, the loss of the device. */
-#include "base/fault.h"
 #include "kernels/cuda/cuda.h"
 #include "tests/kernels/cuda_shim/shim.h"
 #include "tests/run.h"
+#include "tests/walk.h"
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -236,21 +236,17 @@ TEST(alloc_over_the_memory_is_refused_and_harms_nothing)
 	ck_assert_uint_eq(sw_shim.live, 0);
 }
 
-#ifdef SW_FAULTS
 TEST(queue_without_memory_fails_cleanly_at_each_call)
 {
 	const struct sw_ops *o = opened(0);
-	unsigned fired = 1;
 
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_queue *q;
 		sw_status status;
 
-		ck_assert_uint_lt(nth, 100);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		status = o->queue_create(&q);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(status, fired ? SW_NOMEM : SW_OK);
 		ck_assert_int_eq(q == NULL, fired != 0);
 		o->queue_destroy(q);
@@ -259,7 +255,6 @@ TEST(queue_without_memory_fails_cleanly_at_each_call)
 		ck_assert_int_eq(cudaGetLastError(), cudaSuccess);
 	}
 }
-#endif
 
 /* The device breaks at the nth piece of work: from some call on all fail, and stay failed. */
 TEST_LOOP(device_lost_is_told_by_every_later_call, 1, 5)

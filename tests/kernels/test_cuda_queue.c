@@ -1,9 +1,9 @@
 /* tests/kernels/test_cuda_queue.c — what a queue does beside its kernels: graphs, precision,
  * transfers. On a GPU too; there nothing counts what a queue was given. */
-#include "base/fault.h"
 #include "kernels/cuda/linear.h"
 #include "tests/kernels/cuda_queue.h"
 #include "tests/kernels/sums.h"
+#include "tests/walk.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -108,25 +108,21 @@ TEST(graph_of_a_thread_that_allocates_is_whole_or_none_and_the_queue_goes_on)
 	o->free(x);
 }
 
-#ifdef SW_FAULTS
 TEST(graph_without_memory_fails_cleanly)
 {
 	float *x = floats(3, 1);
-	unsigned fired = 1;
 
-	for (unsigned nth = 1; fired; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_graph *g = NULL;
 		sw_status status;
 
-		ck_assert_uint_lt(nth, 10);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		status = o->graph_begin(q);
 		if (status == SW_OK) {
 			ck_assert_int_eq(o->zero(q, x, sizeof *x), SW_OK);
 			status = o->graph_end(q, &g);
 		}
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(status, fired ? SW_NOMEM : SW_OK);
 		ck_assert_int_eq(g != NULL, !fired);
 		o->graph_free(g);
@@ -134,7 +130,6 @@ TEST(graph_without_memory_fails_cleanly)
 	ck_assert_int_eq(o->sync(q), SW_OK); /* x was uploaded */
 	o->free(x);
 }
-#endif
 
 /* --- precision --- */
 

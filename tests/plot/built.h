@@ -2,10 +2,10 @@
 #ifndef SW_TESTS_PLOT_BUILT_H
 #define SW_TESTS_PLOT_BUILT_H
 
-#include "base/fault.h"
 #include "plot/kinds.h"
 #include "plot/write.h"
 #include "tests/run.h"
+#include "tests/walk.h"
 #include <math.h>
 
 static struct sw_plot built;
@@ -57,24 +57,19 @@ static inline void ck_assert_note(const char *text)
 		     built.n_notes > 0 ? built.notes[0] : "");
 }
 
-#ifdef SW_FAULTS
 /* Each allocation of a writer fails once. */
 static inline void ck_assert_says_no_memory(void (*write)(const struct sw_plot *p,
 							  struct sw_buf *out))
 {
-	unsigned fired = 1;
-
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_buf b;
 		sw_buf_init(&b, (size_t)4 << 20);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		write(&built, &b);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(b.failed, fired ? SW_NOMEM : SW_OK);
 		sw_buf_fini(&b);
 	}
 }
-#endif
 
 #endif

@@ -1,7 +1,7 @@
 /* tests/plot/test_kinds.c — what holds of every plot: of no data, of odd data, without memory. */
-#include "base/fault.h"
 #include "base/philox.h"
 #include "tests/plot/built.h"
+#include "tests/walk.h"
 
 #define TRIALS  6000
 #define PARAMS  20
@@ -135,26 +135,23 @@ TEST(each_plot_of_nothing_says_so)
 	}
 }
 
-#ifdef SW_FAULTS
 /* Where it makes many allocations not each one fails once. */
 TEST(each_plot_without_memory_fails_as_a_whole)
 {
 	struct sw_plot_data d = odd_data(50);
 
 	for (size_t k = 0; k < sw_plot_kinds_n; k++) {
-		unsigned fired = 1;
-		for (unsigned nth = 1; fired != 0; nth += 1 + nth / 20) {
+		WALK (SW_FAULT_MALLOC, 1) {
 			struct sw_plot p;
-			sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+			walk.nth += walk.nth / 20;
+			walk_arm();
 			sw_plot_init(&p, sw_plot_kinds[k].name, "");
 			sw_plot_kinds[k].build(&p, &d, 1, NULL, 0);
-			fired = sw_fault_fired(SW_FAULT_MALLOC);
-			sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+			const unsigned fired = walk_disarm();
 			ck_assert_int_eq(p.failed, fired ? SW_NOMEM : SW_OK);
 			sw_plot_fini(&p);
 		}
 	}
 }
-#endif
 
 RUN_TESTS(NULL, NULL)

@@ -1,10 +1,10 @@
 /* tests/proto/test_job.c — the trial that a worker is given: what is written is read, and each key
  * that is wrong is named. */
-#include "base/fault.h"
 #include "base/memory.h"
 #include "proto/job.h"
 #include "proto/json.h"
 #include "tests/run.h"
+#include "tests/walk.h"
 #include <stdio.h>
 #include <string.h>
 
@@ -274,25 +274,20 @@ TEST(job_with_a_trainer_and_a_command_is_refused)
 	cJSON_Delete(tree);
 }
 
-#ifdef SW_FAULTS
 TEST(job_without_memory_latches_in_the_buffer)
 {
 	const struct sw_job job = full(NULL);
-	unsigned fired = 1;
 
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_buf b;
 
-		ck_assert_uint_lt(nth, 100);
 		sw_buf_init(&b, 10000);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		sw_job_write(&b, &job, PARAMS);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(b.failed, fired ? SW_NOMEM : SW_OK);
 		sw_buf_fini(&b);
 	}
 }
-#endif
 
 RUN_TESTS(NULL, NULL)

@@ -1,8 +1,8 @@
 /* tests/proto/test_json.c — what the strict check refuses, where it says so, and the writer. */
-#include "base/fault.h"
 #include "base/memory.h"
 #include "proto/json.h"
 #include "tests/run.h"
+#include "tests/walk.h"
 #include <float.h>
 #include <locale.h>
 #include <math.h>
@@ -408,12 +408,10 @@ TEST(json_pointer_escapes_and_cuts)
 	ck_assert_str_eq(ptr, "/a~1b/~0/lo");
 }
 
-#ifdef SW_FAULTS
 TEST(json_without_memory_fails_cleanly_at_each_call)
 {
 	cJSON_Hooks hooks = {.malloc_fn = sw_malloc, .free_fn = free};
 	struct sw_buf b;
-	unsigned fired = 1;
 
 	sw_buf_init(&b, 100000);
 	(void)sw_buf_adds(&b, "{\"k\":[1,\"two\",null]");
@@ -421,15 +419,13 @@ TEST(json_without_memory_fails_cleanly_at_each_call)
 		(void)sw_buf_addf(&b, ",\"key%d\":%d", i, i);
 	(void)sw_buf_adds(&b, "}");
 	cJSON_InitHooks(&hooks);
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_err err = SW_ERR_INIT;
 		cJSON *tree = NULL;
 
-		ck_assert_uint_lt(nth, 2000);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		const sw_status rc = sw_json_parse(&tree, b.data, b.len, &err);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
 		ck_assert_int_eq(err.code, rc);
 		ck_assert_int_eq(tree == NULL, fired);
@@ -438,6 +434,5 @@ TEST(json_without_memory_fails_cleanly_at_each_call)
 	cJSON_InitHooks(NULL);
 	sw_buf_fini(&b);
 }
-#endif
 
 RUN_TESTS(NULL, NULL)

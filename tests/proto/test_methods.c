@@ -1,11 +1,11 @@
 /* tests/proto/test_methods.c — the method table, the check of parameters, rpc.discover, nearest. */
-#include "base/fault.h"
 #include "base/memory.h"
 #include "proto/json.h"
 #include "proto/methods.h"
 #include "proto/nearest.h"
 #include "proto/rpc.h"
 #include "tests/run.h"
+#include "tests/walk.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,28 +161,24 @@ TEST_ROWS(nearest_word_is_found_within_its_distance, words)
 		ck_assert_pstr_eq(near, words[_i].near);
 }
 
-#ifdef SW_FAULTS
 TEST(methods_without_memory_fail_cleanly_at_each_call)
 {
 	cJSON_Hooks hooks = {.malloc_fn = sw_malloc, .free_fn = free};
-	unsigned fired = 1;
 
 	cJSON_InitHooks(&hooks);
-	for (unsigned nth = 1; fired != 0; nth += 1 + nth / 40) {
+	WALK (SW_FAULT_MALLOC, 100) {
 		struct sw_err err = SW_ERR_INIT;
 		struct sw_methods *m = NULL;
 
-		ck_assert_uint_lt(nth, 100000);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk.nth += walk.nth / 40;
+		walk_arm();
 		const sw_status rc = sw_methods_load(&m, &err);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
 		ck_assert_int_eq(m == NULL, fired);
 		sw_methods_destroy(m);
 	}
 	cJSON_InitHooks(NULL);
 }
-#endif
 
 RUN_TESTS(NULL, NULL)

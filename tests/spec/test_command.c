@@ -1,8 +1,8 @@
 /* tests/spec/test_command.c — a command's macros: which are refused, and what each becomes. */
-#include "base/fault.h"
 #include "spec/command.h"
 #include "tests/run.h"
 #include "tests/spec/spec_text.h"
+#include "tests/walk.h"
 #include <stdio.h>
 
 #define PARAMS                                                                                     \
@@ -181,22 +181,18 @@ TEST_ROWS(command_that_cannot_be_expanded_is_refused, bad)
 	cJSON_Delete(command);
 }
 
-#ifdef SW_FAULTS
 TEST(command_without_memory_is_a_clean_error)
 {
 	const struct sw_command_values values = {.params = parse(PARAMS), .program = "train.py"};
 	cJSON *command = parse("['${program}','${args}','${args_json}']");
-	unsigned fired = 1;
 
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_err err = SW_ERR_INIT;
 		char **list = NULL;
 
-		ck_assert_uint_lt(nth, 100);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		const sw_status rc = sw_command_expand(&list, command, &values, &err);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
 		ck_assert_int_eq(list == NULL, fired);
 		free(list);
@@ -204,6 +200,5 @@ TEST(command_without_memory_is_a_clean_error)
 	cJSON_Delete(command);
 	cJSON_Delete((cJSON *)values.params);
 }
-#endif
 
 RUN_TESTS(NULL, NULL)

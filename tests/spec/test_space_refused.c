@@ -1,9 +1,9 @@
 /* tests/spec/test_space_refused.c — groups, "when" and "constraints" that are wrong or too
  * many. */
 #include "base/buf.h"
-#include "base/fault.h"
 #include "tests/run.h"
 #include "tests/spec/spec_text.h"
+#include "tests/walk.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -214,23 +214,18 @@ TEST(spec_over_a_limit_of_its_rules_is_refused)
 	sw_buf_fini(&b);
 }
 
-#ifdef SW_FAULTS
 TEST(spec_space_without_memory_is_a_clean_error)
 {
-	unsigned fired = 1;
-
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_err err = SW_ERR_INIT;
 		struct sw_spec *s = NULL;
 		cJSON *tree = parse(RULED("'o':{'values':[1,2],'probabilities':[1,2]},'g':{'when':{"
 					  "'o':1},'parameters':{'a':{'min':1,'max':2}}}",
 					  "['g.a < 2','o <= g.a']"));
 
-		ck_assert_uint_lt(nth, 60);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		const sw_status rc = sw_spec_read(&s, tree, &err);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(rc, fired != 0 ? SW_NOMEM : SW_OK);
 		ck_assert_int_eq(err.code, rc);
 		ck_assert((s != NULL) == (rc == SW_OK));
@@ -238,6 +233,5 @@ TEST(spec_space_without_memory_is_a_clean_error)
 		cJSON_Delete(tree);
 	}
 }
-#endif
 
 RUN_TESTS(NULL, NULL)

@@ -1,8 +1,8 @@
 /* tests/spec/test_spec.c — sweep specs: what the good ones become, and what they are warned of. */
-#include "base/fault.h"
 #include "base/memory.h"
 #include "tests/run.h"
 #include "tests/spec/spec_text.h"
+#include "tests/walk.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -330,23 +330,19 @@ TEST(spec_over_a_limit_is_refused)
 			 SW_INVALID);
 }
 
-#ifdef SW_FAULTS
 TEST(spec_without_memory_fails_cleanly_at_each_call)
 {
 	cJSON_Hooks hooks = {.malloc_fn = sw_malloc, .free_fn = free};
 	cJSON *tree = parse(whole);
-	unsigned fired = 1;
 
 	cJSON_InitHooks(&hooks);
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_err err = SW_ERR_INIT;
 		struct sw_spec *s = NULL;
 
-		ck_assert_uint_lt(nth, 2000);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		const sw_status rc = sw_spec_read(&s, tree, &err);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
 		ck_assert_int_eq(err.code, rc);
 		ck_assert_int_eq(s == NULL, fired);
@@ -355,7 +351,6 @@ TEST(spec_without_memory_fails_cleanly_at_each_call)
 	cJSON_InitHooks(NULL);
 	cJSON_Delete(tree);
 }
-#endif
 
 #define PRECISE(more)                                                                              \
 	"{" METRIC ",'parameters':{'lr':{'min':0.01,'max':0.1}},'trainer':{'dataset':{"            \

@@ -1,8 +1,8 @@
 /* tests/store/test_peek.c — a file opened to be looked at: what it is, what it leaves untouched. */
-#include "base/fault.h"
 #include "store/peek.h"
 #include "tests/run.h"
 #include "tests/store/fixture.h"
+#include "tests/walk.h"
 #include <sys/stat.h>
 
 static bool count_trial(const struct sw_row_trial *row, void *arg)
@@ -184,23 +184,19 @@ TEST(peek_finds_one_row_and_what_belongs_to_none)
 	fixture_fini(&f);
 }
 
-#ifdef SW_FAULTS
 TEST(peek_without_memory_is_refused_cleanly)
 {
 	struct fixture f;
-	unsigned fired = 1;
 
 	fixture_begin(&f);
 	fixture_close(&f);
-	for (unsigned nth = 1; fired > 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_err err = SW_ERR_INIT;
 		struct sw_db *db;
 
-		ck_assert_uint_lt(nth, 100);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		const sw_status rc = sw_peek_open(&db, f.dir, &err);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(rc, fired > 0 ? SW_NOMEM : SW_OK);
 		ck_assert_int_eq(err.code, rc);
 		ck_assert_int_eq(db == NULL, fired > 0);
@@ -208,6 +204,5 @@ TEST(peek_without_memory_is_refused_cleanly)
 	}
 	fixture_fini(&f);
 }
-#endif
 
 RUN_TESTS(NULL, NULL)

@@ -1,8 +1,8 @@
 /* tests/store/test_store.c — the order of things: commits, callbacks, reads, bounds. */
-#include "base/fault.h"
 #include "store/internal.h"
 #include "tests/run.h"
 #include "tests/store/fixture.h"
+#include "tests/walk.h"
 
 #define N 500
 
@@ -287,25 +287,23 @@ TEST(same_key_twice_ends_the_store_with_its_name)
 TEST(store_without_memory_fails_cleanly_at_each_call)
 {
 	struct fixture f;
-	unsigned fired = 1, done = 0, good = 0;
+	unsigned done = 0, good = 0;
 
 	fixture_begin(&f);
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_tx *tx = NULL;
 		struct look l = {.n = 0};
 
-		ck_assert_uint_lt(nth, 100);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		sw_status rc = sw_tx_create(&tx);
 		if (rc == SW_OK) {
 			for (int i = 0; i < 50; i++)
-				put_report(tx, 1, 100 * nth + (unsigned)i, 1);
+				put_report(tx, 1, 100 * walk.nth + (unsigned)i, 1);
 			rc = sw_store_commit(f.store, tx, count_done, &done);
 		}
 		const sw_status read =
 			sw_store_read(f.store, SW_READ_SHORT, NULL, look_work, look_done, &l);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(rc == SW_NOMEM || read == SW_NOMEM, fired != 0);
 		if (rc == SW_OK)
 			fixture_wait(&f, &done, ++good);
@@ -320,18 +318,14 @@ TEST(store_without_memory_fails_cleanly_at_each_call)
 
 TEST(open_without_memory_fails_cleanly_at_each_call)
 {
-	unsigned fired = 1;
-
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct fixture f;
 		struct sw_err err = SW_ERR_INIT;
 
-		ck_assert_uint_lt(nth, 100);
 		fixture_init(&f);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		const sw_status rc = fixture_try_open(&f, &err);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
 		ck_assert_int_eq(f.store == NULL, rc != SW_OK);
 		if (rc != SW_OK)

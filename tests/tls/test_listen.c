@@ -1,7 +1,7 @@
 /* tests/tls/test_listen.c — the port: who gets in, who does not, and what that costs the others. */
-#include "base/fault.h"
 #include "tests/run.h"
 #include "tests/tls/peers.h"
+#include "tests/walk.h"
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -282,30 +282,24 @@ TEST(tls_words_say_what_cannot_be_had)
 	ck_assert_int_eq(strncmp(err.msg, "no folder /no/such/folder/sweepd-", 33), 0);
 }
 
-#ifdef SW_FAULTS
 TEST(tls_without_memory_is_an_error_and_leaves_nothing)
 {
 	const struct sw_tls_events none = {0};
 	struct sw_tls_listener *l = NULL;
 	struct sw_tls_dial *d = NULL;
 
-	for (unsigned nth = 1;; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_err err = SW_ERR_INIT;
 
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		const sw_status heard_rc = sw_tls_listen(&l, "127.0.0.1", 0, &none, NULL, &err);
 		const sw_status dial_rc = sw_tls_dial(&d, "x", 1, "x", key_of_good, &err);
-		const unsigned fired = sw_fault_fired(SW_FAULT_MALLOC);
-
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		sw_tls_listener_close(l);
 		sw_tls_dial_close(d);
-		if (fired == 0)
-			break;
-		ck_assert(heard_rc == SW_NOMEM || dial_rc == SW_NOMEM);
-		ck_assert_int_eq(err.code, SW_NOMEM);
+		ck_assert_int_eq(heard_rc == SW_NOMEM || dial_rc == SW_NOMEM, fired != 0);
+		ck_assert_int_eq(err.code, fired ? SW_NOMEM : SW_OK);
 	}
 }
-#endif
 
 RUN_TESTS(setup, teardown)

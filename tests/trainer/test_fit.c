@@ -1,7 +1,7 @@
 /* tests/trainer/test_fit.c — a configuration trained once more, on all rows, and its file. */
-#include "base/fault.h"
 #include "tests/run.h"
 #include "tests/trainer/data/data_set.h"
+#include "tests/walk.h"
 #include "trainer/fit.h"
 #include <math.h>
 
@@ -165,37 +165,30 @@ TEST_ROWS(fit_that_cannot_be_says_why_and_leaves_no_file, wrong)
 	ck_assert_uint_eq(files_in_folder(), 1);
 }
 
-#ifdef SW_FAULTS
 TEST_LOOP(fit_that_fails_anywhere_leaves_what_was_there, 0, 2)
 {
 	const enum sw_fault_kind kind = _i ? SW_FAULT_IO : SW_FAULT_MALLOC;
-	unsigned fired = 1, n = 0;
 
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (kind, 15) {
 		struct sw_err err = SW_ERR_INIT;
 		struct sw_fit out;
 		sw_status status;
 		size_t bytes;
 
-		ck_assert_uint_lt(nth, 400);
 		put("m.safetensors", "before", 6);
-		sw_fault_arm(kind, nth, false);
+		walk_arm();
 		status = fit(&out,
 			     "{\"trainer\":{" DATA "," NET ",\"epochs\":1},\"params\":{\"w\":3}," ID
 			     "}",
 			     &err);
-		fired = sw_fault_fired(kind);
-		sw_fault_arm(kind, 0, false);
+		const unsigned fired = walk_disarm();
 		/* an arena that is not to be had is made good by a smaller one */
-		n += status != SW_OK;
 		ck_assert_msg(status == SW_OK || fired, "%s", err.msg);
 		ck_assert_int_eq(*err.msg != '\0', status != SW_OK);
 		free(file_take(&bytes));
 		ck_assert_int_eq(bytes == 6, status != SW_OK);
 		ck_assert_uint_eq(files_in_folder(), 2);
 	}
-	ck_assert_uint_ge(n, 15);
 }
-#endif
 
 RUN_TESTS(setup, folder_remove)

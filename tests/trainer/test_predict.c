@@ -1,8 +1,8 @@
 /* tests/trainer/test_predict.c — models written by hand, of which the predictions are known; and
  * files that are no models, and rows that are not theirs. */
-#include "base/fault.h"
 #include "tests/run.h"
 #include "tests/trainer/file/model_file.h"
+#include "tests/walk.h"
 #include "trainer/predict.h"
 #include <fcntl.h>
 #include <signal.h>
@@ -365,34 +365,27 @@ TEST(predictions_that_nobody_reads_end_without_an_error)
 	close(ends[1]);
 }
 
-#ifdef SW_FAULTS
 TEST_LOOP(prediction_that_fails_anywhere_has_a_line, 0, 6)
 {
 	static const int of[] = {NUMBERS, IMAGE, TOKENS};
 	const enum sw_fault_kind kind = _i % 2 ? SW_FAULT_IO : SW_FAULT_MALLOC;
 	const int which = of[_i / 2];
-	unsigned fired = 1, n = 0;
 
 	model_make(which);
 	put("0", "a,\"b,c\"\n3,2\n", 12);
 	put("1", npy_bytes, sizeof npy_bytes - 1);
 	put("2", "\x01\0\0\0\x02\0\x02\0", 8);
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (kind, kind == SW_FAULT_IO ? 5 : 10) {
 		struct sw_err err = SW_ERR_INIT;
 		sw_status status;
 
-		ck_assert_uint_lt(nth, 200);
-		sw_fault_arm(kind, nth, false);
+		walk_arm();
 		status = predict(_i / 2 == 0 ? "0" : _i / 2 == 1 ? "1" : "2", NULL, &err);
-		fired = sw_fault_fired(kind);
-		sw_fault_arm(kind, 0, false);
-		n += fired != 0;
-		ck_assert_msg((status == SW_OK) == (fired == 0), "call %u: %s %s", nth,
+		const unsigned fired = walk_disarm();
+		ck_assert_msg((status == SW_OK) == (fired == 0), "call %u: %s %s", walk.nth,
 			      sw_status_str(status), err.msg);
 		ck_assert_int_eq(*err.msg != '\0', fired != 0);
 	}
-	ck_assert_uint_ge(n, kind == SW_FAULT_IO ? 5 : 10);
 }
-#endif
 
 RUN_TESTS(folder_make, folder_remove)

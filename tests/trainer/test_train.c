@@ -1,6 +1,6 @@
 /* tests/trainer/test_train.c — real training on the digits: it learns, and bit-equal twice. */
-#include "base/fault.h"
 #include "tests/run.h"
+#include "tests/walk.h"
 #include "tests/worker/trial.h"
 
 #define EPOCHS 8
@@ -77,20 +77,19 @@ TEST_LOOP(train_digits_learns_and_repeats_bit_for_bit, 0, 4)
 TEST_LOOP(train_without_memory_fails_cleanly_at_each_call, 0, 2)
 {
 	struct sw_trainer t = sgd;
-	unsigned fired = 1, survived = 0;
+	unsigned survived = 0;
 
 	data_load("wine", true);
 	t.epochs = 1;
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct curve c = {.n = 0};
 		enum sw_train_end end;
 		sw_status status;
 
-		ck_assert_uint_lt(nth, 100);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, _i == 1);
+		walk.forever = _i == 1;
+		walk_arm();
 		status = train(&c, "[{\"linear\": 3}]", t, 3, &end);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		if (fired == 0 || status != SW_NOMEM)
 			ck_assert_int_eq(status, SW_OK);
 		if (fired != 0 && status == SW_OK)

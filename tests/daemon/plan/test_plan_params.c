@@ -1,12 +1,12 @@
 /* tests/daemon/plan/test_plan_params.c — a trial's values as JSON and back: exact, and clear where
  * what is given is no point of the space. */
 #include "base/buf.h"
-#include "base/fault.h"
 #include "daemon/plan/plan.h"
 #include "proto/json.h"
 #include "sched/num/rng.h"
 #include "spec/param_value.h"
 #include "tests/run.h"
+#include "tests/walk.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -391,21 +391,17 @@ TEST(plan_constraint_of_the_spec_rules_the_space)
 	sw_spec_destroy(spec);
 }
 
-#ifdef SW_FAULTS
 TEST(plan_space_without_memory_is_a_clean_error)
 {
 	struct sw_spec *spec = read_every();
-	unsigned fired = 1;
 
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_err err = SW_ERR_INIT;
 		struct sw_space *space = NULL;
 
-		ck_assert_uint_lt(nth, 100);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		const sw_status rc = sw_plan_space(&space, spec, &err);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(rc, fired != 0 ? SW_NOMEM : SW_OK);
 		ck_assert_int_eq(err.code, rc);
 		ck_assert((space != NULL) == (rc == SW_OK));
@@ -413,6 +409,5 @@ TEST(plan_space_without_memory_is_a_clean_error)
 	}
 	sw_spec_destroy(spec);
 }
-#endif
 
 RUN_TESTS(NULL, NULL)

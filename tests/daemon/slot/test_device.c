@@ -1,8 +1,8 @@
 /* tests/daemon/slot/test_device.c — what --devices means, and what it refuses. */
-#include "base/fault.h"
 #include "daemon/slot/device.h"
 #include "tests/folder.h"
 #include "tests/run.h"
+#include "tests/walk.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -271,26 +271,20 @@ TEST(device_row_gives_a_trial_lanes_by_its_part)
 	}
 }
 
-#ifdef SW_FAULTS
 TEST(device_without_memory_fails_cleanly_at_each_call)
 {
-	unsigned fired = 1;
-
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_device *v = NULL;
 		struct sw_err err = SW_ERR_INIT;
 		size_t n = 0;
 
-		ck_assert_uint_lt(nth, 100);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		const sw_status rc = sw_device_parse("gpu:0,1:2+cpu:2", NULL, &v, &n, &err);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
 		ck_assert_uint_eq(n, fired ? 0 : 5);
 		free(v);
 	}
 }
-#endif
 
 RUN_TESTS(NULL, NULL)

@@ -1,10 +1,10 @@
 /* tests/daemon/slot/test_gpus.c — what follows from readings for the slots of a daemon, with the
  * stand-in of tests/fake/nvml.c. */
-#include "base/fault.h"
 #include "daemon/daemon.h"
 #include "daemon/slot/gpus.h"
 #include "daemon/slot/slot.h"
 #include "tests/run.h"
+#include "tests/walk.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,16 +129,14 @@ TEST(gpus_without_a_worker_wait_for_a_reading_that_began_since)
 /* The daemon's own memory and the poller's end the start; NVML's leaves the GPUs unwatched. */
 TEST(gpus_without_memory_fail_cleanly_at_each_call)
 {
-	unsigned fired = 1, unwatched = 0, refused = 0;
+	unsigned unwatched = 0, refused = 0;
 
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_err err = SW_ERR_INIT;
 
-		ck_assert_uint_lt(nth, 20);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		const sw_status rc = sw_gpus_start(&d, &err);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		if (rc == SW_OK && fired) {
 			unwatched++;
 			ck_assert_ptr_null(sw_gpus_view(&d));

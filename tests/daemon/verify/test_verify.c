@@ -1,11 +1,11 @@
 /* tests/daemon/verify/test_verify.c — a sweep that was told replays as it is stored; every want of
  * memory on the way, here and in the reading of its curves, is a clean error. Each story ends with
  * the same replay (tests/daemon/fixture.c). */
-#include "base/fault.h"
 #include "daemon/verify/curves.h"
 #include "daemon/verify/verify.h"
 #include "store/peek.h"
 #include "tests/daemon/fixture.h"
+#include "tests/walk.h"
 
 #define TRIALS 4
 /* A second for each step; value v at step s. */
@@ -116,7 +116,6 @@ TEST(curves_are_those_that_were_reported)
 	sw_curves_fini(&c);
 }
 
-#ifdef SW_FAULTS
 static sw_status verify_once(struct sw_err *err)
 {
 	struct sw_verify v;
@@ -140,21 +139,17 @@ static sw_status curves_once(struct sw_err *err)
 TEST_LOOP(want_of_memory_is_a_clean_error_and_no_difference, 0, 2)
 {
 	sw_status (*const work[])(struct sw_err * err) = {verify_once, curves_once};
-	unsigned fired = 1, nth = 1;
 
-	for (; fired > 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 5) {
 		struct sw_err err = SW_ERR_INIT;
 
-		ck_assert_uint_lt(nth, 20000);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		const sw_status rc = work[_i](&err);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-		ck_assert_msg(rc == (fired > 0 ? SW_NOMEM : SW_OK), "call %u: %s", nth, err.msg);
+		const unsigned fired = walk_disarm();
+		ck_assert_msg(rc == (fired > 0 ? SW_NOMEM : SW_OK), "call %u: %s", walk.nth,
+			      err.msg);
 		ck_assert_int_eq(err.code, rc);
 	}
-	ck_assert_uint_gt(nth, 5);
 }
-#endif
 
 RUN_TESTS(set_up, tear_down)

@@ -1,9 +1,9 @@
 /* tests/sched/bayes/test_gp_state.c — rows that come and go, hostile data, no memory. */
-#include "base/fault.h"
 #include "sched/bayes/gp.h"
 #include "sched/num/bfgs.h"
 #include "tests/run.h"
 #include "tests/sched/suite.h"
+#include "tests/walk.h"
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
@@ -246,7 +246,6 @@ TEST(gp_no_rows_or_no_number_is_invalid)
 	sw_gp_destroy(NULL);
 }
 
-#ifdef SW_FAULTS
 static sw_status whole_life(void)
 {
 	const struct sw_gp_config config = {.d = D, .additive = true, .warped = true};
@@ -276,20 +275,13 @@ static sw_status whole_life(void)
 
 TEST(gp_without_memory_says_so)
 {
-	unsigned fired = 1;
-
-	for (unsigned nth = 1; fired != 0; nth++) {
-		ck_assert_uint_lt(nth, 100);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+	WALK (SW_FAULT_MALLOC, 9) {
+		walk_arm();
 		const sw_status rc = whole_life();
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
-		if (fired == 0)
-			ck_assert_uint_gt(nth, 9);
 	}
 }
-#endif
 
 /* Rosenbrock's valley; beyond x = 1.5 it has no value. */
 static double valley(const double *x, double *grad, void *arg)

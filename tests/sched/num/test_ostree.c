@@ -1,9 +1,9 @@
 /* tests/sched/num/test_ostree.c — the order-statistic tree against a sorted array, with ids, marks
  * and removals too. */
-#include "base/fault.h"
 #include "sched/num/ostree.h"
 #include "tests/run.h"
 #include "tests/sched/suite.h"
+#include "tests/walk.h"
 #include <string.h>
 
 struct entry {
@@ -134,18 +134,14 @@ TEST_LOOP(ostree_bytes_a_value_stay_few, 0, 3)
 	sw_ostree_fini(&t);
 }
 
-#ifdef SW_FAULTS
 TEST(ostree_without_memory_keeps_what_it_had)
 {
-	unsigned fired = 1;
-
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_ostree t;
 		uint32_t held = 0;
 
-		ck_assert_uint_lt(nth, 3000);
 		sw_ostree_init(&t);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		for (int i = 0; i < 5000; i++) {
 			if (sw_ostree_reserve(&t) != SW_OK) {
 				ck_assert_uint_eq(t.n, held);
@@ -154,13 +150,11 @@ TEST(ostree_without_memory_keeps_what_it_had)
 			sw_ostree_insert(&t, i % 13, 0, false);
 			held++;
 		}
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert_uint_eq(held, 5000 - fired);
 		sw_ostree_invariant(&t);
 		sw_ostree_fini(&t);
 	}
 }
-#endif
 
 RUN_TESTS(NULL, NULL)

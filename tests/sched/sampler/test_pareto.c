@@ -1,9 +1,9 @@
 /* tests/sched/sampler/test_pareto.c — fronts against a comparison of all pairs, volumes against
  * counted cells and fronts whose volume is known. */
-#include "base/fault.h"
 #include "sched/sampler/pareto.h"
 #include "tests/run.h"
 #include "tests/sched/suite.h"
+#include "tests/walk.h"
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -153,22 +153,18 @@ TEST(reference_lies_beyond_the_worst)
 	}
 }
 
-#ifdef SW_FAULTS
 TEST(pareto_without_memory_says_so)
 {
 	const double y[] = {1, 2, 3, 3, 2, 1}, reference[] = {4, 4, 4};
-	unsigned fired = 1;
 
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		size_t index[2], n;
 		double volume;
 
-		ck_assert_uint_lt(nth, 10);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		const sw_status front = sw_pareto_front(y, 2, 3, index, &n);
 		const sw_status area = sw_hypervolume(y, 2, 3, reference, &volume);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert(front == SW_OK || front == SW_NOMEM);
 		ck_assert(area == SW_OK || area == SW_NOMEM);
 		ck_assert_int_eq((front != SW_OK) + (area != SW_OK), (int)fired);
@@ -177,6 +173,5 @@ TEST(pareto_without_memory_says_so)
 		ck_assert_double_eq(volume, area == SW_OK ? 10 : 0);
 	}
 }
-#endif
 
 RUN_TESTS(NULL, NULL)

@@ -2,11 +2,11 @@
  * distribution, with conditions and constraints, through histories in which anything may happen to
  * a trial: each suggestion is a point of the space, one that a new sampler makes of the stored
  * state and the same history is the same to the last bit, and want of memory leaves no trace. */
-#include "base/fault.h"
 #include "sched/sweep/samplers.h"
 #include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 #include "tests/sched/space/check.h"
+#include "tests/walk.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -201,7 +201,6 @@ static void check_point(const struct sw_space *space, const struct sw_history *h
 	ck_assert_uint_eq(got->known, h->n_obs);
 }
 
-#ifdef SW_FAULTS
 static unsigned modelled; /* hindered suggestions that a model made */
 
 /* The same without memory at each allocation in turn: an error, after which the sampler is as it
@@ -210,25 +209,21 @@ static void check_hindered(const struct sw_sampler_config *c, const struct sw_hi
 			   uint64_t made, const struct sw_suggestion *before,
 			   const struct sw_suggestion *got)
 {
-	bool fired = true;
-
 	modelled += strcmp(got->source, "gp") == 0 || strcmp(got->source, "tpe") == 0 ||
 		    strcmp(got->source, "bohb") == 0;
 
-	for (unsigned nth = 1; fired; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_suggestion again = {.state = NULL};
 		struct sw_sampler *s;
 
-		ck_assert_uint_lt(nth, 3000);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		sw_status rc = sw_samplers_create(&s, c, NULL);
 		if (rc == SW_OK)
 			rc = sw_sampler_restore(s, before->state, before->state_n, NULL);
 		const bool is_ready = rc == SW_OK;
 		if (is_ready)
 			rc = sw_sampler_suggest(s, h, made, &again, NULL);
-		fired = sw_fault_fired(SW_FAULT_MALLOC) > 0;
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
 		if (is_ready && fired)
 			ck_assert_int_eq(sw_sampler_suggest(s, h, made, &again, NULL), SW_OK);
@@ -238,7 +233,6 @@ static void check_hindered(const struct sw_sampler_config *c, const struct sw_hi
 		sw_sampler_destroy(s);
 	}
 }
-#endif
 
 /* The constraints leave so little that no point was found: an error that says so, of which a
  * sampler that was made has none. */
@@ -303,10 +297,8 @@ static void run(const struct sw_sampler_config *c, struct sw_sampler *s, int mod
 			check_point(c->space, &h, &got);
 			if (below(rng, 3) == 0)
 				check_again(c, &h, made, &before, &got);
-#ifdef SW_FAULTS
 			if (h.trials % 20 == 19 && HINDERED(c->seed))
 				check_hindered(c, &h, made, &before, &got);
-#endif
 			if (below(rng, 4) == 0)
 				check_guess(s, &h, made, &got);
 			if (middle.made == 0 && h.trials >= trials / 2)
@@ -355,12 +347,10 @@ TEST_LOOP(suggestions_are_points_of_any_space_and_can_be_made_again, 0, SW_SAMPL
 			ck_assert_msg(rc == SW_TOO_BIG || strncmp(err.ptr, "/constraints", 12) == 0,
 				      "%s %s", err.ptr, err.msg);
 		}
-#ifdef SW_FAULTS
 		if (hindered && rc == SW_OK && sw_sampler_learns(s, 1))
 			ck_assert_msg(modelled > 0, "seed %u: no model was hindered",
 				      (unsigned)seed);
 		modelled = 0;
-#endif
 		sw_sampler_destroy(s);
 		sw_space_destroy(space);
 	}

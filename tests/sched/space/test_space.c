@@ -1,8 +1,8 @@
 /* tests/sched/space/test_space.c — what a space accepts, what it refuses and how it says so. */
-#include "base/fault.h"
 #include "sched/space/space.h"
 #include "tests/run.h"
 #include "tests/sched/suite.h"
+#include "tests/walk.h"
 #include <float.h>
 #include <math.h>
 
@@ -169,7 +169,6 @@ TEST(space_over_its_limit_is_refused)
 	sw_space_destroy(s);
 }
 
-#ifdef SW_FAULTS
 /* Parameters, then a condition on the first and a constraint of the second: what fails for want of
  * memory leaves the space as it was. */
 TEST(space_without_memory_keeps_what_it_had)
@@ -181,17 +180,15 @@ TEST(space_without_memory_keeps_what_it_had)
 				   .weights = good_weights,
 				   .numbers = good_weights};
 	const struct sw_constraint c = {.left = {.terms = &second, .n_terms = 1}};
-	unsigned fired = 1;
 
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		size_t held = 0, constraints = 0;
 		bool conditional = false;
 		struct sw_space *s;
 
-		ck_assert_uint_lt(nth, 100);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		const sw_status rc = sw_space_create(&s);
-		ck_assert_int_eq(rc, nth == 1 ? SW_NOMEM : SW_OK);
+		ck_assert(rc == SW_OK || walk.nth == 1);
 		for (size_t i = 0; rc == SW_OK && i < N + 2; i++) {
 			struct sw_err e = SW_ERR_INIT;
 			const sw_status made =
@@ -210,11 +207,9 @@ TEST(space_without_memory_keeps_what_it_had)
 			ck_assert_int_eq(sw_space_conditional(s), conditional);
 			ck_assert_uint_eq(sw_space_constraints(s), constraints);
 		}
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		(void)walk_disarm();
 		sw_space_destroy(s);
 	}
 }
-#endif
 
 RUN_TESTS(NULL, NULL)

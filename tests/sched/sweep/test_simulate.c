@@ -1,9 +1,9 @@
 /* tests/sched/sweep/test_simulate.c — stored curves under another pruner: by hand, and what must
  * hold of any. */
-#include "base/fault.h"
 #include "sched/sweep/simulate.h"
 #include "tests/run.h"
 #include "tests/sched/suite.h"
+#include "tests/walk.h"
 #include <math.h>
 
 #define N     40
@@ -229,28 +229,22 @@ TEST(wrong_pruner_is_refused_with_its_key)
 	ck_assert_str_eq(err.ptr, "/early_terminate/brackets");
 }
 
-#ifdef SW_FAULTS
 TEST(want_of_memory_is_a_clean_error_wherever_it_comes)
 {
 	struct curves c = {.n = 0};
-	unsigned fired = 1, nth = 1;
 
 	add_any(&c, 3);
 	const struct sw_simulate_config config = asha_of(&c, 4);
-	for (; fired > 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 5) {
 		struct sw_err err = SW_ERR_INIT;
 		struct sw_simulate_result r;
 
-		ck_assert_uint_lt(nth, 10000);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		const sw_status rc = sw_simulate(&config, &r, &err);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(rc, fired > 0 ? SW_NOMEM : SW_OK);
 		ck_assert_int_eq(err.code, rc);
 	}
-	ck_assert_uint_gt(nth, 5);
 }
-#endif
 
 RUN_TESTS(NULL, NULL)

@@ -1,9 +1,9 @@
 /* tests/sched/sweep/test_sweep_edges.c — a sweep's questions, refusals and limits, beside its
  * stories. */
-#include "base/fault.h"
 #include "sched/sweep/sweep.h"
 #include "tests/run.h"
 #include "tests/sched/sweep/story.h"
+#include "tests/walk.h"
 #include <math.h>
 
 #define ASHA .pruner = {.kind = SW_PRUNER_ASHA, .asha = {1, 9, 3, 1, 3}}
@@ -138,7 +138,6 @@ TEST_LOOP(sweep_name_finds_its_state, 0, SW_SWEEP_STATE_N)
 	ck_assert_int_eq(sw_sweep_state_find("DONE", &got), SW_INVALID);
 }
 
-#ifdef SW_FAULTS
 /* A sweep with each of the pruners. */
 static const struct sw_pruner_config pruners[] = {
 	{.kind = SW_PRUNER_NONE},
@@ -156,18 +155,15 @@ static const struct sw_pruner_config pruners[] = {
 TEST_ROWS(sweep_without_memory_is_not_made, pruners)
 {
 	const struct sw_sweep_config c = {.pruner = pruners[_i], .run_cap = 3};
-	unsigned fired = 1;
 
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_space *space = story_space(FREE);
 		struct sw_sweep *s;
 		struct sw_err e = SW_ERR_INIT;
 
-		ck_assert_uint_lt(nth, 100);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		const sw_status rc = sw_sweep_create(&s, &c, space, &e);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
 		ck_assert_int_eq(e.code, rc);
 		ck_assert_int_eq(s == NULL, fired != 0);
@@ -176,6 +172,5 @@ TEST_ROWS(sweep_without_memory_is_not_made, pruners)
 		sw_sweep_destroy(s);
 	}
 }
-#endif
 
 RUN_TESTS(NULL, NULL)

@@ -3,9 +3,9 @@
 #ifndef SW_TESTS_WORKER_DATA_DATA_SET_H
 #define SW_TESTS_WORKER_DATA_DATA_SET_H
 
-#include "base/fault.h"
 #include "proto/json.h"
 #include "tests/run.h"
+#include "tests/walk.h"
 #include "trainer/data/data.h"
 #include <dirent.h>
 #include <stdio.h>
@@ -131,30 +131,20 @@ static inline void refused(const char *spec, struct sw_data_want want, const cha
 /* Every allocation and every read may fail: cleanly, with the code of its kind. */
 static inline void walk_faults(const char *spec, struct sw_data_want want)
 {
-#ifdef SW_FAULTS
 	for (int kind = 0; kind < 2; kind++) {
-		const enum sw_fault_kind k = kind ? SW_FAULT_IO : SW_FAULT_MALLOC;
-		unsigned fired = 1, nth = 1;
-
-		for (; fired != 0; nth++) {
+		WALK (kind ? SW_FAULT_IO : SW_FAULT_MALLOC, 1) {
 			struct sw_err err = SW_ERR_INIT;
 			struct sw_data data;
 			sw_status status;
 
-			ck_assert_uint_lt(nth, 2000);
-			sw_fault_arm(k, nth, false);
+			walk_arm();
 			status = load(&data, spec, want, &err);
-			fired = sw_fault_fired(k);
-			sw_fault_arm(k, 0, false);
+			const unsigned fired = walk_disarm();
 			ck_assert_int_eq(status, !fired ? SW_OK : kind ? SW_IO : SW_NOMEM);
 			ck_assert_int_eq(err.msg[0] != '\0', fired != 0);
 			sw_data_fini(&data);
 		}
 	}
-#else
-	(void)spec;
-	(void)want;
-#endif
 }
 
 /* --- files by text, a line each ---

@@ -1,7 +1,7 @@
 /* tests/trainer/file/test_checkpoint.c — the file: what goes in comes out, and nothing else
  * does. */
-#include "base/fault.h"
 #include "tests/run.h"
+#include "tests/walk.h"
 #include "tests/worker/trial.h"
 #include <signal.h>
 #include <sys/resource.h>
@@ -328,13 +328,11 @@ TEST(checkpoint_that_meets_a_limit_on_sizes_leaves_the_old_one)
 	free(old);
 }
 
-#ifdef SW_FAULTS
 /* The walk over the failures of one kind. Whatever fails, the name holds the old file or, when the
  * folder's sync alone failed, the new one; nothing else is left. */
 static void walk_write(enum sw_fault_kind kind)
 {
 	unsigned char *old, *fresh, *now;
-	unsigned fired = 1, n = 0;
 	size_t bytes, m;
 
 	net_make(&a, &model, &momentum, 1);
@@ -345,17 +343,14 @@ static void walk_write(enum sw_fault_kind kind)
 	ck_assert_int_eq(sw_net_best_take(&b, 4, 0.5), SW_OK);
 	ck_assert_int_eq(sw_checkpoint_write(&b, &id, folder, NULL), SW_OK);
 	old = file_read(path, &bytes);
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (kind, kind == SW_FAULT_IO ? 12 : 2) {
 		struct sw_err err = SW_ERR_INIT;
 		sw_status status;
 
-		ck_assert_uint_lt(nth, 100);
 		file_write(path, old, bytes);
-		sw_fault_arm(kind, nth, false);
+		walk_arm();
 		status = sw_checkpoint_write(&a, &id, folder, &err);
-		fired = sw_fault_fired(kind);
-		sw_fault_arm(kind, 0, false);
-		n += fired != 0;
+		const unsigned fired = walk_disarm();
 		now = file_read(path, &m);
 		ck_assert_uint_eq(m, bytes);
 		if (fired) {
@@ -370,29 +365,23 @@ static void walk_write(enum sw_fault_kind kind)
 		free(now);
 		ck_assert_uint_eq(names_in(folder, NULL), 1);
 	}
-	ck_assert_uint_ge(n, kind == SW_FAULT_IO ? 12 : 2);
 	free(old);
 	free(fresh);
 }
 
 static void walk_read(enum sw_fault_kind kind)
 {
-	unsigned fired = 1, n = 0;
-
 	net_written(&a, &momentum);
 	ck_assert_int_eq(sw_net_best_take(&a, 4, 0.5), SW_OK);
 	ck_assert_int_eq(sw_checkpoint_write(&a, &id, folder, NULL), SW_OK);
 	net_make(&b, &model, &momentum, 5);
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (kind, kind == SW_FAULT_IO ? 12 : 3) {
 		struct sw_err err = SW_ERR_INIT;
 		sw_status status;
 
-		ck_assert_uint_lt(nth, 100);
-		sw_fault_arm(kind, nth, false);
+		walk_arm();
 		status = sw_checkpoint_read(&b, &id, path, &err);
-		fired = sw_fault_fired(kind);
-		sw_fault_arm(kind, 0, false);
-		n += fired != 0;
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(status, !fired                    ? SW_OK
 					 : kind == SW_FAULT_MALLOC ? SW_NOMEM
 								   : SW_IO);
@@ -400,7 +389,6 @@ static void walk_read(enum sw_fault_kind kind)
 		ck_assert_uint_eq(b.best.epoch, fired ? 0 : 4);
 		ck_assert_int_eq(*err.msg != '\0', fired != 0);
 	}
-	ck_assert_uint_ge(n, kind == SW_FAULT_IO ? 12 : 3);
 }
 
 TEST_LOOP(checkpoint_written_with_a_failure_at_each_call_leaves_a_whole_file, 0, 2)
@@ -412,6 +400,5 @@ TEST_LOOP(checkpoint_read_with_a_failure_at_each_call_leaves_the_net, 0, 2)
 {
 	walk_read(_i ? SW_FAULT_IO : SW_FAULT_MALLOC);
 }
-#endif
 
 RUN_TESTS(setup, teardown)

@@ -1,9 +1,9 @@
 /* tests/trainer/file/test_label.c — what goes with a model's weights: its list, its input, its
  * columns. */
-#include "base/fault.h"
 #include "proto/json.h"
 #include "tests/run.h"
 #include "tests/trainer/data/data_set.h"
+#include "tests/walk.h"
 #include "trainer/file/label.h"
 
 static struct sw_queue *queue;
@@ -131,28 +131,20 @@ TEST_LOOP(label_says_what_the_model_takes, 0, 3)
 	free(text);
 }
 
-#ifdef SW_FAULTS
 TEST_LOOP(label_without_memory_fails_cleanly_at_each_call, 0, 3)
 {
-	unsigned fired = 1, n = 0;
-
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 10) {
 		struct sw_err err = SW_ERR_INIT;
 		sw_status status;
 		char *text;
 
-		ck_assert_uint_lt(nth, 200);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		status = make(_i, &text, &err);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-		n += fired != 0;
+		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(status, fired ? SW_NOMEM : SW_OK);
 		ck_assert_int_eq(text == NULL, fired != 0);
 		free(text);
 	}
-	ck_assert_uint_ge(n, 10);
 }
-#endif
 
 RUN_TESTS(setup, teardown)

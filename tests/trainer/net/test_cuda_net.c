@@ -1,11 +1,11 @@
 /* tests/trainer/net/test_cuda_net.c — whole trainings on the CUDA table, on the stand-in device:
  * the curve of the CPU, rows that are streamed, and memory that is short. */
-#include "base/fault.h"
 #ifndef SW_TEST_GPU
 #include "kernels/cuda/cuda.h"
 #endif
 #include "kernels/cuda/linear.h"
 #include "tests/trainer/net/cuda_train.h"
+#include "tests/walk.h"
 #include "trainer/model/layout.h"
 #include <math.h>
 #include <stdio.h>
@@ -273,18 +273,17 @@ TEST_LOOP(net_without_memory_fails_cleanly_or_does_without, 0, 2)
 {
 	struct sw_trainer t = sgd;
 	struct curve whole, c;
-	unsigned fired = 1, survived = 0;
+	unsigned survived = 0;
 
 	t.epochs = 1;
 	ck_assert_int_eq(train(&whole, cuda, &t, NULL), SW_OK);
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		sw_status status;
 
-		ck_assert_uint_lt(nth, 200);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, _i == 1);
+		walk.forever = _i == 1;
+		walk_arm();
 		status = train(&c, cuda, &t, NULL);
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		if (status != SW_NOMEM)
 			ck_assert_int_eq(status, SW_OK);
 		survived += fired != 0 && status == SW_OK;

@@ -1,8 +1,8 @@
 /* tests/worker/exec/test_environment.c — what a program sees: whose variable counts, and which card
  * it is shown. */
-#include "base/fault.h"
 #include "proto/json.h"
 #include "tests/run.h"
+#include "tests/walk.h"
 #include "worker/exec/ranks.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -219,23 +219,15 @@ TEST_ROWS(environment_shows_the_card_of_the_slot, cards)
 	want("CUDA_VISIBLE_DEVICES", cards[_i].program);
 }
 
-#ifdef SW_FAULTS
 TEST(environment_without_memory_says_so)
 {
-	unsigned nth = 1;
-
-	for (;; nth++) {
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+	WALK (SW_FAULT_MALLOC, 10) {
+		walk_arm();
 		sw_environment_make(&e, &job, &site, "{}", &folder);
-		if (sw_fault_fired(SW_FAULT_MALLOC) == 0)
-			break;
-		ck_assert(e.failed);
+		const bool fired = walk_disarm() != 0;
+		ck_assert_int_eq(e.failed, fired);
 		sw_environment_fini(&e);
 	}
-	sw_fault_arm(SW_FAULT_MALLOC, 0, false);
-	ck_assert(!e.failed);
-	ck_assert_uint_gt(nth, 10);
 }
-#endif
 
 RUN_TESTS(setup, teardown)

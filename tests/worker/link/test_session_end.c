@@ -1,6 +1,6 @@
 /* tests/worker/link/test_session_end.c — the session against a small daemon: what ends it. */
-#include "base/fault.h"
 #include "tests/run.h"
+#include "tests/walk.h"
 #include "tests/worker/link/session_daemon.h"
 
 static void refused_script(void)
@@ -148,26 +148,22 @@ TEST(session_woken_without_a_daemon_saves_nothing)
 	stop();
 }
 
-#ifdef SW_FAULTS
 TEST(session_without_memory_ends_cleanly_at_each_call)
 {
-	unsigned fired = 1;
-
-	for (unsigned nth = 1; fired != 0; nth++) {
+	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_session_config config = {
 			.worker = "w1", .retry_ms = 1, .away_ms = 10000, .wake_fd = -1};
 		struct sw_err err = SW_ERR_INIT;
 		const struct sw_job *job;
 		sw_status status;
 
-		ck_assert_uint_lt(nth, 200);
 		memset(&d, 0, sizeof d);
 		snprintf(d.path, sizeof d.path, "/tmp/sw-session-%d", (int)getpid());
 		listen_again();
 		config.socket = d.path;
 		d.script = whole_script;
 		ck_assert_int_eq(pthread_create(&d.thread, NULL, play_script, NULL), 0);
-		sw_fault_arm(SW_FAULT_MALLOC, nth, false);
+		walk_arm();
 		status = sw_session_create(&s, &config, &err);
 		if (status == SW_OK && sw_session_next(s, &job)) {
 			sw_session_log(s, "a line, which may be lost");
@@ -176,8 +172,7 @@ TEST(session_without_memory_ends_cleanly_at_each_call)
 			sw_session_finish(s, "FAILED", "some cause");
 			ck_assert(!sw_session_next(s, &job));
 		}
-		fired = sw_fault_fired(SW_FAULT_MALLOC);
-		sw_fault_arm(SW_FAULT_MALLOC, 0, false);
+		const unsigned fired = walk_disarm();
 		/* no failure, or that of the log line: the daemon's last word ended it */
 		if (!fired)
 			ck_assert_int_eq(sw_session_ended(s), SW_SESSION_REFUSED);
@@ -194,6 +189,5 @@ TEST(session_without_memory_ends_cleanly_at_each_call)
 		unlink(d.path);
 	}
 }
-#endif
 
 RUN_TESTS(NULL, NULL)
