@@ -90,11 +90,10 @@ def run_trials(client, sweep, n, steps=3, states=("COMPLETED",)):
     """Asks for n trials, reports steps of each, and ends them; their numbers."""
     done = []
     for i in range(n):
-        t = client.call("trial.ask", sweep=sweep)["trials"][0]
-        at = {"sweep": sweep, "trial": t["trial"], "attempt": t["attempt"]}
+        t, = client.ask(sweep)
         for k in range(1, steps + 1):
-            client.call("trial.report", **at, seq=k, step=k, metrics={"loss": 1 / k + t["params"]["lr"] + i / 100})
-        client.call("trial.tell", **at, state=states[i % len(states)])
+            client.report(sweep, t, k, k, loss=1 / k + t["params"]["lr"] + i / 100)
+        client.tell(sweep, t, states[i % len(states)])
         done.append(t["trial"])
     return done
 

@@ -25,20 +25,30 @@ class Http:
             self.cookie = headers["set-cookie"].partition(";")[0]
             self.key = headers["refresh"].partition("#")[2]
 
-    def raw(self, data, timeout=DEADLINE):
-        with socket.create_connection(("127.0.0.1", self.served.port), timeout=timeout) as s:
-            s.sendall(data)
+    def connect(self, data=b""):
+        s = socket.create_connection(("127.0.0.1", self.served.port), timeout=DEADLINE)
+        s.sendall(data)
+        return s
+
+    def raw(self, data):
+        with self.connect(data) as s:
             return read_answer(s)
 
-    def request(self, method, path, body=b"", **headers):
-        lines = {"Host": f"127.0.0.1:{self.served.port}", "Connection": "close"}
-        if self.cookie:
-            lines["Cookie"] = self.cookie
+    def head(self, method, path, **headers):
+        """Of a request; None takes a line away."""
+        lines = {"Host": f"127.0.0.1:{self.served.port}", "Connection": "close", "Cookie": self.cookie}
         if method == "POST":
-            lines.update({"Origin": self.served.base, "X-Sweepd-Key": self.key, "Content-Length": str(len(body))})
+            lines.update({"Origin": self.served.base, "X-Sweepd-Key": self.key})
         lines.update({k.replace("_", "-"): v for k, v in headers.items()})
-        head = f"{method} {path} HTTP/1.1\r\n" + "".join(f"{k}: {v}\r\n" for k, v in lines.items() if v is not None)
-        return self.raw(head.encode() + b"\r\n" + body)
+        return (f"{method} {path} HTTP/1.1\r\n" + "".join(f"{k}: {v}\r\n" for k, v in lines.items() if v is not None)
+                + "\r\n").encode()
+
+    def events(self, query):
+        return self.head("GET", f"/events?{query}", Connection=None)
+
+    def request(self, method, path, body=b"", **headers):
+        length = {"Content-Length": len(body)} if method == "POST" else {}
+        return self.raw(self.head(method, path, **length, **headers) + body)
 
     def get(self, path, **headers):
         return self.request("GET", path, **headers)
@@ -133,9 +143,8 @@ def test_browser_of_the_desktop_is_opened_as_nobodys_child(serve, tmp_path, monk
 
 def test_token_of_another_page_is_no_token(served):
     stranger = Http(served, cookie=False)
-    assert stranger.get("/?token=" + "A" * 43)[0] == 403
-    assert stranger.get("/?token=")[0] == 403
-    assert stranger.get("/app.js?token=x")[0] == 403
+    for path in ("/?token=" + "A" * 43, "/?token=", "/app.js?token=x"):
+        assert stranger.get(path)[0] == 403, path
 
 
 def test_answers_say_what_a_browser_may_do(http):
@@ -194,10 +203,9 @@ def test_odd_request_gets_no_more_than_a_plain_one(http, head, expected):
 
 
 def test_requests_in_one_packet_are_answered_in_turn(http):
-    one = (f"POST /call/sweep.list HTTP/1.1\r\nHost: 127.0.0.1:{http.served.port}\r\nOrigin: {http.served.base}\r\n"
-           f"Cookie: {http.cookie}\r\nX-Sweepd-Key: {http.key}\r\nContent-Length: 2\r\n\r\n{{}}")
-    last = one.replace("Content-Length", "Connection: close\r\nContent-Length").replace(http.key, "B" * 43)
-    _, _, answers = http.raw((one * 5 + last).encode())
+    one = http.head("POST", "/call/sweep.list", Connection=None, Content_Length=2) + b"{}"
+    last = http.head("POST", "/call/sweep.list", X_Sweepd_Key="B" * 43, Content_Length=2) + b"{}"
+    _, _, answers = http.raw(one * 5 + last)
     assert answers.count(b"HTTP/1.1 200 OK") == 4 and answers.count(b"HTTP/1.1 403") == 1  # and the first of all
 
 
@@ -218,8 +226,7 @@ def test_body_that_is_no_object_reaches_nobody(http, body):
 
 def test_request_that_is_too_much_is_refused(http):
     assert http.get("/", X_Long="x" * (1 << 20))[0] in (400, 413, 431, None)
-    head = (f"POST /call/sweep.list HTTP/1.1\r\nHost: 127.0.0.1:{http.served.port}\r\nOrigin: {http.served.base}\r\n"
-            f"Cookie: {http.cookie}\r\nX-Sweepd-Key: {http.key}\r\nContent-Length: {1 << 30}\r\n\r\n").encode()
+    head = http.head("POST", "/call/sweep.list", Content_Length=1 << 30)
     assert http.raw(head + b"x" * 1000)[0] == 413
     assert http.raw(head.replace(http.cookie.encode(), b"no=1") + b"x")[0] == 403
     chunked = head.replace(f"Content-Length: {1 << 30}".encode(), b"Transfer-Encoding: chunked")
@@ -245,10 +252,7 @@ def test_page_and_watch_go_on_beside_a_thousand_idle_connections(http):
     idle = []
     try:
         for i in range(1000):
-            s = socket.create_connection(("127.0.0.1", http.served.port), timeout=DEADLINE)
-            if i % 2:
-                s.sendall(b"GET / HTTP/1.1\r\nHo")  # and the rest never comes
-            idle.append(s)
+            idle.append(http.connect(b"GET / HTTP/1.1\r\nHo" if i % 2 else b""))  # and the rest never comes
         # The daemon knows nothing of them, nor does who watches it.
         with http.served.client() as client:
             run_trials(client, sweep, 1)
@@ -279,8 +283,7 @@ def answers(http):
 
 def stream(http, query):
     """The events of a stream, one by one: (event, data)."""
-    s = socket.create_connection(("127.0.0.1", http.served.port), timeout=DEADLINE)
-    s.sendall((f"GET /events?{query} HTTP/1.1\r\nHost: 127.0.0.1:{http.served.port}\r\nCookie: {http.cookie}\r\n\r\n").encode())
+    s = http.connect(http.events(query))
     f = s.makefile("rb")
     assert f.readline().split()[1] == b"200"
     event = None
@@ -334,22 +337,17 @@ def test_too_many_streams_are_refused_and_room_comes_back(http):
     held = []
     try:
         while len(held) < 40:
-            s = socket.create_connection(("127.0.0.1", http.served.port), timeout=DEADLINE)
-            s.sendall(f"GET /events?list=1 HTTP/1.1\r\nHost: 127.0.0.1:{http.served.port}\r\nCookie: {http.cookie}\r\n\r\n".encode())
-            status = s.makefile("rb").readline().split()[1]
+            held.append(http.connect(http.events("list=1")))
+            status = held[-1].makefile("rb").readline().split()[1]
             if status != b"200":
-                assert status == b"503"
-                s.close()
                 break
-            held.append(s)
-        assert len(held) == 32
+        assert (status, len(held)) == (b"503", 33)
     finally:
         for s in held:
             s.close()
 
     def again():
-        with socket.create_connection(("127.0.0.1", http.served.port), timeout=DEADLINE) as s:
-            s.sendall(f"GET /events?list=1 HTTP/1.1\r\nHost: 127.0.0.1:{http.served.port}\r\nCookie: {http.cookie}\r\n\r\n".encode())
+        with http.connect(http.events("list=1")) as s:
             return s.makefile("rb").readline().split()[1] == b"200"
     wait_until(again, "room for a stream")
 
@@ -359,13 +357,10 @@ def test_who_asks_and_goes_leaves_nothing_behind(http):
     with http.served.client() as client:
         sweep = client.submit(SPEC)
         daemon = http.served.daemon.process.pid
-        ask = (f"POST /call/sweep.get HTTP/1.1\r\nHost: 127.0.0.1:{http.served.port}\r\nOrigin: {http.served.base}\r\n"
-               f"Cookie: {http.cookie}\r\nX-Sweepd-Key: {http.key}\r\nContent-Length: 11\r\n\r\n{{\"sweep\":{sweep}}}").encode()
+        ask = http.head("POST", "/call/sweep.get", Content_Length=11) + f'{{"sweep":{sweep}}}'.encode()
         os.kill(daemon, signal.SIGSTOP)
         try:
-            asked = [socket.create_connection(("127.0.0.1", http.served.port), timeout=DEADLINE) for _ in range(80)]
-            for s in asked:
-                s.sendall(ask)
+            asked = [http.connect(ask) for _ in range(80)]
             # Those for whom there is no room are told so.
             assert wait_until(lambda: read_now(asked), "an answer").startswith(b"HTTP/1.1 503")
         finally:
@@ -396,7 +391,7 @@ def test_stream_that_nobody_reads_is_ended(http):
         s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         s.settimeout(DEADLINE)
         s.connect(("127.0.0.1", http.served.port))
-        s.sendall(f"GET /events?sweeps={sweep} HTTP/1.1\r\nHost: 127.0.0.1:{http.served.port}\r\nCookie: {http.cookie}\r\n\r\n".encode())
+        s.sendall(http.events(f"sweeps={sweep}"))
         # The sockets hold some megabytes that nobody has read; each trial is a fifth of one.
         wait_until(lambda: run_trials(client, sweep, 1, steps=1) and not established(s), "it is sent away")
     s.close()

@@ -40,7 +40,7 @@ def yes(page):
 
 
 def test_command_of_a_trial_like_another_makes_the_same_trial(page, client):
-    sweep = client.call("sweep.submit", spec=ODD)["sweep"]
+    sweep = client.submit(ODD)
     for kind in KINDS:
         params = {"lr": -1e-7, "opt.wd": -0.25, "kind": kind}
         like = client.call("trial.enqueue", sweep=sweep, params=params)["trial"]
@@ -65,7 +65,7 @@ def test_command_of_a_trial_like_another_makes_the_same_trial(page, client):
     ("Edit a range", "from", "-1e-3", lambda s: s["edits"][-1]["changes"]),
 ])
 def test_command_of_an_action_does_the_same(page, client, name, label, value, get):
-    sweeps = [client.call("sweep.submit", spec=ODD)["sweep"] for _ in range(2)]
+    sweeps = [client.submit(ODD) for _ in range(2)]
     client.call("sweep.annotate", sweep=sweeps[0], tags=["was"], note="was")
     client.call("sweep.annotate", sweep=sweeps[1], tags=["was"], note="was")
     page.go(f"/sweep/{sweeps[0]}")
@@ -75,12 +75,12 @@ def test_command_of_an_action_does_the_same(page, client, name, label, value, ge
     words[words.index(str(sweeps[0]), 3)] = str(sweeps[1])
     code, said = run(words)
     assert code == 0, said
-    one, other = (get(client.call("sweep.get", sweep=n)) for n in sweeps)
+    one, other = (get(client.sweep(n)) for n in sweeps)
     assert one == other
 
 
 def test_dialog_begins_with_what_the_sweep_has_now(page, client):
-    sweep = client.call("sweep.submit", spec=ODD)["sweep"]
+    sweep = client.submit(ODD)
     page.go(f"/sweep/{sweep}")
     page.find("main button", "Tag")
     client.call("sweep.annotate", sweep=sweep, tags=["since", "then"])
@@ -95,7 +95,7 @@ def test_dialog_begins_with_what_the_sweep_has_now(page, client):
 
 
 def test_refused_field_is_named_and_has_the_focus(page, client):
-    sweep = client.call("sweep.submit", spec=ODD)["sweep"]
+    sweep = client.submit(ODD)
     page.go(f"/sweep/{sweep}")
     page.click("main button", "Enqueue")
     page.fill("opt.wd", 7)
@@ -105,7 +105,7 @@ def test_refused_field_is_named_and_has_the_focus(page, client):
 
 
 def test_state_that_changes_behind_a_dialog_is_refused_in_it(page, client):
-    sweep = client.call("sweep.submit", spec=ODD)["sweep"]
+    sweep = client.submit(ODD)
     page.go(f"/sweep/{sweep}")
     page.click("main button", "Pause")
     page.find("dialog code", " pause")
@@ -117,12 +117,9 @@ def test_state_that_changes_behind_a_dialog_is_refused_in_it(page, client):
 
 
 def test_list_shows_the_best_so_far_and_its_gain_at_once(page, client):
-    sweep = client.call("sweep.submit", spec=SPEC)["sweep"]
+    sweep = client.submit(SPEC)
     for value in (0.5, 0.75, 0.25):
-        t = client.call("trial.ask", sweep=sweep)["trials"][0]
-        at = {"sweep": sweep, "trial": t["trial"], "attempt": t["attempt"]}
-        client.call("trial.report", **at, seq=1, step=1, metrics={"loss": value})
-        client.call("trial.tell", **at, state="COMPLETED")
+        client.tell(sweep, client.ask(sweep)[0], metrics={"loss": value})
     page.go("/")
     page.find(f"tr[data-sweep='{sweep}'] .spark")
     page.find(f"tr[data-sweep='{sweep}']", "−0.25")
@@ -130,15 +127,15 @@ def test_list_shows_the_best_so_far_and_its_gain_at_once(page, client):
 
 
 def test_search_finds_a_sweep_behind_the_first_hundred(page, client):
-    first = client.call("sweep.submit", spec=dict(ODD, name="needle"))["sweep"]
+    first = client.submit(dict(ODD, name="needle"))
     for _ in range(101):
-        client.call("sweep.submit", spec=ODD)
+        client.submit(ODD)
     page.go("/?q=needle")
     page.find(f"tr[data-sweep='{first}'] a", "needle")
 
 
 def test_decisions_are_there_at_once_with_their_reasons(page, client):
-    sweep = client.call("sweep.submit", spec=SPEC)["sweep"]
+    sweep = client.submit(SPEC)
     done = run_trials(client, sweep, 3)
     page.go(f"/sweep/{sweep}?tab=decisions")
     page.find(".decided li", "drawn at random")
@@ -151,7 +148,7 @@ def test_decisions_are_there_at_once_with_their_reasons(page, client):
 
 
 def test_views_go_back_one_by_one(page, client):
-    sweep = client.call("sweep.submit", spec=SPEC)["sweep"]
+    sweep = client.submit(SPEC)
     run_trials(client, sweep, 3)
     page.go(f"/sweep/{sweep}?tab=trials")
     page.click(".grid-head button", "value")
@@ -166,19 +163,8 @@ def test_views_go_back_one_by_one(page, client):
     page.find("[aria-sort=ascending]", "trial")
 
 
-def test_filter_with_a_mistake_says_where_and_the_page_goes_on(page, client):
-    sweep = client.call("sweep.submit", spec=SPEC)["sweep"]
-    run_trials(client, sweep, 3)
-    page.go(f"/sweep/{sweep}?filter=lr%20%3C%3C%203")
-    page.find("#found", "at character 5")
-    page.write(".filter", "units > 0 and nothing = 1\n")
-    page.find("#found", 'the sweep has no "nothing"')
-    page.click("main button", "All trials")
-    page.find("#found", "3 trials")
-
-
 def test_parameters_of_a_plot_are_chosen_and_stand_in_the_address(page, client):
-    sweep = client.call("sweep.submit", spec=SPEC)["sweep"]
+    sweep = client.submit(SPEC)
     run_trials(client, sweep, 6)
     page.go(f"/sweep/{sweep}")
     figure = "figure:has([aria-label='Numbers of slice'])"
@@ -190,7 +176,7 @@ def test_parameters_of_a_plot_are_chosen_and_stand_in_the_address(page, client):
 
 
 def test_list_loses_the_last_sweep_that_is_deleted_elsewhere(page, client):
-    sweep = client.call("sweep.submit", spec=ODD)["sweep"]
+    sweep = client.submit(ODD)
     page.go("/")
     page.find(f"tr[data-sweep='{sweep}']")
     client.call("sweep.cancel", sweep=sweep)
@@ -199,7 +185,7 @@ def test_list_loses_the_last_sweep_that_is_deleted_elsewhere(page, client):
 
 
 def test_sweep_that_is_deleted_elsewhere_is_not_compared(page, client):
-    sweeps = [client.call("sweep.submit", spec=SPEC)["sweep"] for _ in range(3)]
+    sweeps = [client.submit(SPEC) for _ in range(3)]
     page.go("/")
     for sweep in sweeps:
         page.click(f"tr[data-sweep='{sweep}'] input")
@@ -210,7 +196,7 @@ def test_sweep_that_is_deleted_elsewhere_is_not_compared(page, client):
 
 
 def test_sort_by_no_name_and_a_mistake_behind_an_emoji_are_said(page, client):
-    sweep = client.call("sweep.submit", spec=ODD)["sweep"]
+    sweep = client.submit(ODD)
     page.go(f"/sweep/{sweep}?tab=trials&sort=nope")
     page.find("#found", 'sort: the sweep has no "nope"')
     page.go(f"/sweep/{sweep}?tab=trials")
@@ -222,13 +208,13 @@ def test_sort_by_no_name_and_a_mistake_behind_an_emoji_are_said(page, client):
 
 
 def test_compare_of_nothing_is_the_list_where_sweeps_are_ticked(page, client):
-    sweep = client.call("sweep.submit", spec=ODD)["sweep"]
+    sweep = client.submit(ODD)
     page.go("/compare")
     page.find(f"tr[data-sweep='{sweep}'] input")
 
 
 def test_tags_and_edits_from_elsewhere_come_with_the_next_change(page, client):
-    sweep = client.call("sweep.submit", spec=SPEC)["sweep"]
+    sweep = client.submit(SPEC)
     page.go(f"/sweep/{sweep}?tab=spec")
     page.find("[aria-label=Spec]", "shapes")
     client.call("sweep.annotate", sweep=sweep, tags=["late"], note="one\ntwo")
@@ -242,14 +228,11 @@ def test_tags_and_edits_from_elsewhere_come_with_the_next_change(page, client):
 def test_two_metrics_have_their_front(page, client):
     metrics = [{"name": "loss", "goal": "minimize"}, {"name": "cost", "goal": "minimize"}]
     spec = {k: v for k, v in SPEC.items() if k != "metric"}
-    sweep = client.call("sweep.submit", spec=dict(spec, metrics=metrics))["sweep"]
+    sweep = client.submit(dict(spec, metrics=metrics))
     page.go(f"/sweep/{sweep}")
     page.find("figure", "pareto")
     for k in range(3):
-        t = client.call("trial.ask", sweep=sweep)["trials"][0]
-        at = {"sweep": sweep, "trial": t["trial"], "attempt": t["attempt"]}
-        client.call("trial.report", **at, seq=1, step=1, metrics={"loss": k, "cost": -k})
-        client.call("trial.tell", **at, state="COMPLETED")
+        client.tell(sweep, client.ask(sweep)[0], metrics={"loss": k, "cost": -k})
     page.find(".facts", "3 trials")
     page.click("[role=tab]", "trials")
     page.find("[role=columnheader]", "cost")
@@ -257,28 +240,44 @@ def test_two_metrics_have_their_front(page, client):
 
 
 def test_compare_has_the_best_parameters_side_by_side(page, client):
-    sweeps = [client.call("sweep.submit", spec=SPEC)["sweep"] for _ in range(2)]
+    sweeps = [client.submit(SPEC) for _ in range(2)]
     for sweep in sweeps:
         run_trials(client, sweep, 3)
     page.go(f"/compare?sweeps={sweeps[0]},{sweeps[1]}")
-    best = [client.call("sweep.get", sweep=n)["best"]["params"]["units"] for n in sweeps]
+    best = [client.sweep(n)["best"]["params"]["units"] for n in sweeps]
     page.find("table tr", f"units {best[0]} {best[1]}")
     page.sees(f"What did pruning save in sweep {sweeps[1]}?")
 
 
 def test_trial_is_drawn_though_the_plot_leaves_many_out(page, client):
-    sweep = client.call("sweep.submit", spec=dict(SPEC, run_cap=200))["sweep"]
+    sweep = client.submit(dict(SPEC, run_cap=200))
     run_trials(client, sweep, 170, steps=2)
     page.go(f"/sweep/{sweep}/trial/90")
     page.find("figure svg .this")
 
 
-def test_checkpoint_that_is_not_there_is_said(page, client):
-    sweep = client.call("sweep.submit", spec=SPEC)["sweep"]
-    run_trials(client, sweep, 1)
-    page.go(f"/sweep/{sweep}/trial/1")
-    page.click("a", "Checkpoint")
-    page.sees("has no checkpoint")
+# Of the first drawing: its own width, and its place's.
+DRAWN = ("return [...document.querySelectorAll('.drawing > svg')].slice(0, 1).map((s) => [s.viewBox.baseVal.width, "
+         "s.parentNode.clientWidth])")
+
+
+
+def test_drawing_is_as_wide_as_its_place(page, client):
+    sweep = client.submit(SPEC)
+    run_trials(client, sweep, 3)
+    page.size(400, mobile=True)
+    page.go(f"/sweep/{sweep}")
+    for width in (400, 1280):
+        page.size(width, mobile=width < 600)
+        wait_until(lambda: [own for own, place in page.browser.execute_script(DRAWN) if own == place and
+                            width / 3 < own <= width], f"a drawing for {width}")
+
+
+def test_plot_of_nothing_says_why(page, client):
+    page.go(f"/sweep/{client.submit(SPEC)}")
+    page.sees("No trial has a value yet.")
+    page.gone("[aria-busy=true]")
+    assert page.texts("figure:has(.panel)") == []
 
 
 @pytest.mark.parametrize("value,text", [
