@@ -16,13 +16,13 @@ import sys
 E2E = {
     "cli": "cli complete docs export export_files gpu_check host man mcp sass wandb wandb_programs why",
     "clients": "clients_trial import python python_callbacks python_install python_odd"
-               " python_programs python_ray python_ray_runs python_tune",
+               " python_ray python_ray_runs python_tune",
     "daemon": "budgets crash install limits machine_limits stop system systemd",
     "daemon/api": "fairness journal metrics plot progress result_schemas",
     "daemon/net": "found rpc socket_safety",
     "daemon/pilot": "pilots pilots_options",
     "daemon/plan": "parallel_spec search space",
-    "daemon/slot": "gpu_auto gpu_gangs gpu_lanes gpu_out gpus worker",
+    "daemon/slot": "gpu_auto gpu_gangs gpu_lanes gpus worker",
     "daemon/sweep": "delete edit first_failures pruners suggest",
     "daemon/verify": "replay replay_altered simulate",
     "kernels": "cuda_module",

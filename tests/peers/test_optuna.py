@@ -15,7 +15,6 @@ optuna = pytest.importorskip("optuna", reason="Optuna cannot be installed here")
 
 from harness import ROOT, Daemon, environment, wait_until  # noqa: E402
 from optuna.testing import pytest_samplers, pytest_storages  # noqa: E402
-from test_python_programs import migrated, number_after, run  # noqa: E402
 
 import sweepd  # noqa: E402
 import sweepd.optuna  # noqa: E402
@@ -273,16 +272,6 @@ def test_sweep_that_is_cancelled_ends_its_study(user):
     study.optimize(lambda trial: trial.suggest_float("x", 0, 1), n_trials=50,
                    callbacks=[lambda study, trial: user.cancel(study.sweep) if trial.number == 3 else None])
     assert len(study.trials) == 5  # the one that met it ran
-
-
-def test_script_of_a_user_with_its_import_line_changed(user, daemon, tmp_path):
-    output = run(migrated("optuna_torch.py", tmp_path), daemon, 30)
-    pruned, complete = number_after("pruned trials:", output), number_after("complete trials:", output)
-    assert number_after("finished trials:", output) == 30 == pruned + complete and pruned > 0
-    sweep = user.sweeps()[0]
-    assert sweep["state"] == "COMPLETED" and sweep["counts"]["PRUNED"] == pruned
-    done = user.trials(sweep["sweep"], state="COMPLETED")
-    assert max(row["value"] for row in done) == number_after("Value:", output) > 0.2
 
 
 @pytest.mark.parametrize("page", ["clients/python/README.md", "docs/coming-from.md"])

@@ -1,1 +1,0 @@
-from . import data  # noqa: F401
