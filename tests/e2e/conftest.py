@@ -13,7 +13,7 @@ from harness import BIN, Daemon  # noqa: E402
 SANITIZED = """
 best checkpoint checkpoint_files cli clients_trial command command_lanes command_left command_ranks
 command_resume crash export export_files fairness gang gang_faults gpu_auto gpu_gangs gpu_lanes
-gpu_out gpus lanes limits machine_limits memory pbt predict promote replay replay_altered
+gpus lanes limits machine_limits memory pbt predict promote replay replay_altered
 result_schemas simulate socket_safety state_safety stop system train warm
 warm_import why worker
 """.split()

@@ -1,8 +1,6 @@
 """Checkpoints of any sweep with a trainer: exact resumption, damage, what is kept and for how long."""
 import os
-import random
 import signal
-import time
 
 import pytest
 
@@ -11,8 +9,6 @@ from checkpoints import curves, damage, files, log, replay
 from harness import slow, sweep_command, trained, wait_until
 
 pytestmark = pytest.mark.slots("cpu:1")
-
-KILLS = 50
 
 
 def state(path):
@@ -33,38 +29,6 @@ def long(seed, **more):
 
 def busy(client, sweep):
     return [s for s in client.slots() if s["state"] == "BUSY" and s["sweep"] == sweep]
-
-
-@pytest.mark.once("trains for minutes with sanitizers")
-@pytest.mark.slots("cpu:2")
-def test_trials_killed_at_random_moments_end_with_the_weights_of_the_undisturbed_run(daemon, client):
-    rng = random.Random(7)
-    kills = resumed = seed = 0
-    while kills < KILLS:
-        seed += 1
-        whole = client.submit(long(seed))
-        # A kill comes within a few epochs, however slow the build is: else none is ever finished.
-        moment = max(0.4, 4 * client.wait_sweep(whole)["seconds"] / 25)
-        sweep = client.submit(long(seed))
-        while kills < KILLS and client.sweep(sweep)["state"] == "RUNNING":
-            time.sleep(rng.uniform(0, moment))  # the moment, not a wait for something
-            running = busy(client, sweep)
-            if running:
-                try:
-                    os.kill(rng.choice(running)["pid"], signal.SIGKILL)
-                except ProcessLookupError:
-                    continue  # one that was killed, and the daemon has not seen it yet
-                kills += 1
-        assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 2
-        for each in (whole, sweep):  # those before the last go after the sweep has ended
-            wait_until(lambda each=each: files(daemon, each).keys() == {(1, 25), (2, 25)},
-                       "each trial's last file alone")
-        assert final(daemon, sweep) == final(daemon, whole)
-        assert curves(client, sweep) == curves(client, whole)
-        replay(daemon, sweep)
-        resumed += sum(a["resume_step"] > 0 for t in (1, 2)
-                       for a in client.call("trial.get", sweep=sweep, trial=t)["attempts"])
-    assert resumed >= KILLS // 5, f"only {resumed} of {kills} began from a checkpoint"
 
 
 @pytest.mark.parametrize("harm", first_again(["flipped", "cut short"]))

@@ -2,12 +2,11 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 
 import pytest
 
-from harness import example, sweep_command, wait_until
+from harness import sweep_command, wait_until
 from programs import marked, output, own, wait_file
 
 # Ranks that meet as torch.distributed's do; total() adds a number of each, at rank 0. rank 0 alone may report.
@@ -153,12 +152,6 @@ if rank == 0:
     assert client.trials(sweep)[0]["metrics"] == {"loss": 0}, client.trials(sweep)[0]
 
 
-def test_rank_that_is_alone_is_one_of_one(start, tmp_path):
-    client = start("cpu:1").client()
-    sweep = client.run(ranks(tmp_path, 1, "report(1, loss=rank + world)"))
-    assert client.trials(sweep)[0]["metrics"] == {"loss": 1}
-
-
 @pytest.mark.slots("cpu:2")
 def test_ranks_of_a_trial_that_is_pruned_end(daemon, client, tmp_path):
     sweep = client.run(ranks(tmp_path, 2, """
@@ -265,15 +258,3 @@ def test_what_a_trial_of_several_slots_waits_for_and_what_is_kept_for_it_is_said
     assert f"held by {wide}/1" in why and f"held by {wide}/1 with {lead['device']}" in why, why
     for sweep in (many, wide):
         client.call("sweep.cancel", sweep=sweep)
-
-
-def test_example_of_torch_runs(start):
-    # Not imported here: this process would have its pool of threads from then on.
-    if subprocess.run([sys.executable, "-c", "import torch.distributed"], capture_output=True, check=False).returncode != 0:
-        pytest.skip("no PyTorch here")
-    daemon = start("cpu:2")
-    client = daemon.client()
-    sweep = client.submit({**example("torch_ranks"), "command": [sys.executable, "${program}", "${args}"]})
-    counts = client.wait_sweep(sweep)["counts"]
-    assert counts["COMPLETED"] + counts["PRUNED"] == 6, output(daemon, sweep, 1)
-    assert client.sweep(sweep)["best"]["value"] < 0.1

@@ -4,7 +4,7 @@ import signal
 
 import pytest
 
-from harness import alive, asha, wait_until
+from harness import asha, wait_until
 from programs import marked, own, wait_file
 
 pytestmark = pytest.mark.slots("cpu:1")
@@ -68,22 +68,6 @@ def test_programs_whose_first_report_is_past_the_first_rung_go_on_from_their_fol
         assert all(a["resume_step"] > 0 for a in attempts[1:])
 
 
-@BOTH
-def test_population_goes_on_from_its_members_folders(start, tmp_path, script):
-    client = start("cpu:2").client()
-    sweep = client.submit(own(tmp_path, script, run_cap=6, run={"env": {"STEPS": "12"}}, early_terminate={
-        "type": "pbt", "perturbation_interval": 4}))
-    got = client.wait_sweep(sweep)
-    assert got["state"] == "COMPLETED", got
-    trials = client.trials(sweep)
-    assert not [t for t in trials if t["state"] == "FAILED"], trials
-    children = [t for t in trials if t["parent"]]
-    assert children
-    for t in children:  # a child begins from its parent's folder
-        first = client.reports(sweep, t["trial"])[:1]
-        assert all(r["metrics"]["done"] == r["step"] - 1 >= 4 for r in first), first
-
-
 def test_program_of_a_killed_worker_is_ended_and_its_folder_resumed(daemon, client, tmp_path):
     sweep = client.submit(own(tmp_path, """
         attempt = int(os.environ["SWEEPD_ATTEMPT"])
@@ -128,28 +112,6 @@ def test_program_that_was_done_when_its_worker_was_killed(client, tmp_path, repo
     """))
     trial = client.trials(sweep)[0]
     assert (trial["state"], trial["cause"], trial["attempt"]) == (state, cause, 2), trial
-
-
-def test_program_outlives_the_daemon_and_is_adopted(daemon, client, tmp_path):
-    sweep = client.submit(own(tmp_path, """
-        for step in range(1, 6):
-            if step == 3:
-                touch("up")
-                while not os.path.exists("on"):
-                    time.sleep(0.001)
-            assert report(step, loss=1 / step, pid=os.getpid()) == "continue"
-    """))
-    wait_file(tmp_path, "up")
-    programs = marked(daemon)
-    daemon.kill9()
-    open(tmp_path / "on", "w", encoding="utf-8").close()
-    assert len(programs) == 1 and alive(programs[0])
-    daemon.start()
-    client = daemon.client()
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
-    trial = client.trials(sweep)[0]
-    assert (trial["attempt"], trial["step"]) == (1, 5)
-    assert {r["metrics"]["pid"] for r in client.reports(sweep, 1)} == set(programs)
 
 
 def test_checkpoint_that_a_program_asks_for_is_what_it_goes_on_from(daemon, client, tmp_path):

@@ -10,7 +10,6 @@ import pytest
 
 from harness import CONFLICT, NOT_FOUND, driven, slow, sweep_command, trained, wait_until
 from replays import database, refused, replay
-from test_python import user  # noqa: F401
 
 # Sweeps, and moments of kill -9 among their deletions: SWEEPD_DELETE=1000,50 is the full size.
 SWEEPS, KILLS = map(int, os.environ.get("SWEEPD_DELETE", "60,12").split(","))
@@ -237,22 +236,3 @@ def test_quota_lets_no_trial_begin_and_loses_no_report(daemon, client):
     os.remove(os.path.join(waste, "large"))
     assert client.receive()["result"]["trials"], "an ask that waits is served when there is room again"
     wait_until(lambda: client.sweep(theirs)["counts"]["COMPLETED"] > ended, "trials that begin again")
-
-
-@pytest.mark.once("Python drives it")
-def test_folder_of_a_ray_script_is_deleted_with_its_sweep(user, monkeypatch):  # noqa: F811
-    """Finding 11 of users-tried: tune/ grew by each script."""
-    from sweepd.ray import tune
-
-    monkeypatch.setenv("SWEEPD_SOCKET", user.socket)
-
-    def fn(config):
-        for i in range(3):
-            tune.report({"loss": config["x"] / (i + 1)}, checkpoint=tune.Checkpoint.from_dict({"i": i}))
-
-    grid = tune.Tuner(fn, param_space={"x": tune.grid_search([1.0, 2.0])}, run_config=tune.RunConfig(verbose=0)).fit()
-    folder = grid.experiment_path
-    sweep = int(os.path.basename(folder))
-    assert len(os.listdir(folder)) >= 2 and os.path.dirname(folder).endswith("/tune")
-    assert user.delete(sweep) > 0
-    assert not os.path.exists(folder)

@@ -114,39 +114,6 @@ def test_damaged_checkpoint_is_not_exported_and_leaves_what_was_there(start, tmp
     assert status == 2 and "--out" in wrong
 
 
-def test_export_loads_into_the_net_of_pytorch(start, tmp_path):
-    pytest.importorskip("safetensors")
-    torch = pytest.importorskip("torch")
-    load_file = pytest.importorskip("safetensors.torch").load_file
-    daemon, client, sweep, _, _, val = train(start, tmp_path, "pictures")
-    out = str(tmp_path / "model.safetensors")
-    assert sweep_command(daemon, "checkpoint", f"{sweep}", "--out", out)[0] == 0
-    nn = torch.nn
-
-    class Residual(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.body = nn.Sequential(nn.Conv2d(3, 4, 3, 2, 1), nn.BatchNorm2d(4), nn.ReLU())
-            self.projection = nn.Sequential(nn.Conv2d(3, 4, 1, 2, bias=False), nn.BatchNorm2d(4))
-
-        def forward(self, x):
-            return self.body(x) + self.projection(x)
-
-    model = nn.Sequential(nn.Conv2d(2, 3, 3, 1, 1), nn.BatchNorm2d(3), nn.ReLU(), Residual(),
-                          nn.ReLU(), nn.Flatten(), nn.Linear(36, CLASSES))
-    model.load_state_dict(load_file(out), strict=True)
-    model.eval()
-    plain, meta = net.load(out)
-    x = torch.tensor([x for x, _ in val]).reshape(-1, 2, 6, 6)
-    with torch.no_grad():
-        z = model(x)
-    for got, (row, _) in zip(z.tolist(), val):
-        assert got == pytest.approx(pictures(plain, row), rel=1e-5, abs=1e-5)
-    loss = nn.functional.cross_entropy(z, torch.tensor([y for _, y in val])).item()
-    best = client.trials(sweep)[int(meta["trial"]) - 1]["best"]
-    assert loss == pytest.approx(best["value"], rel=1e-5)
-
-
 def test_fit_trains_again_on_all_rows_and_exports(start, tmp_path):
     """All rows are the same here, validation's too, so that the loss on them is known from the file."""
     data, _ = dataset(str(tmp_path), (5,), train=40, val=24)

@@ -62,17 +62,6 @@ def test_stop_does_not_wait_for_the_specs_that_wait(daemon, client):
     daemon.process = None
 
 
-def test_large_spec_is_answered_in_its_order_and_stored_as_it_came(client):
-    large = driven(run_cap=10, parameters={
-        "a": {"values": list(range(9999))}, "f": {"value": 5.0},
-        "b": {"min": 0.0, "max": 1.0, "when": {"a": list(range(9000))}}})
-    client.send(request(1, "sweep.submit", spec=large) + request(2, "daemon.info"))
-    first, second = client.receive(), client.receive()
-    assert (first["id"], second["id"]) == (1, 2)
-    spec = client.sweep(first["result"]["sweep"])["spec"]
-    assert spec == large and isinstance(spec["parameters"]["f"]["value"], float)
-
-
 def test_call_does_not_wait_until_all_who_knock_are_let_in(daemon, client):
     client.call("daemon.info")
     daemon.process.send_signal(signal.SIGSTOP)

@@ -7,7 +7,6 @@ import pytest
 from checkpoints import assert_continued, curve, curves, log, replay, undisturbed
 from gangs import FACTS, MICROBATCHES, Machine, alone, lead, long, shared, small
 from harness import sweep_command, wait_until
-from test_pbt import check_copies, copies
 
 
 def assert_close(got, want):
@@ -95,31 +94,6 @@ def test_asha_promote_pauses_gangs_and_continues_every_curve_exactly(start, stag
     replay(daemon, sweep)
 
 
-def test_asha_stops_gangs(start):
-    client = start("cpu:2").client()
-    spec = shared(small(run_cap=9, epochs=9, parameters={**FACTS, "lr": {"min": 0.001, "max": 0.2}}))
-    whole = undisturbed(client, spec, 9)
-    sweep = client.submit({**spec, "early_terminate": {"type": "asha", "max_t": 9, "grace_period": 1,
-                                                       "reduction_factor": 3}})
-    counts = client.wait_sweep(sweep)["counts"]
-    assert counts["PRUNED"] >= 3 and counts["COMPLETED"] >= 1
-    assert all(t["attempt"] == 1 for t in client.trials(sweep))
-    assert_continued(curves(client, sweep), whole)
-
-
-@pytest.mark.once("as children of single trials, and as gangs that go on")
-@BY_ROWS_AND_BY_LAYERS
-def test_children_of_pbt_go_on_from_weights_of_gangs(start, stages):
-    daemon = start("cpu:2")
-    client = daemon.client()
-    spec = shared(copies(), stages=stages)
-    sweep = client.submit(spec)
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
-    born = [trial for trial, is_child in check_copies(client, sweep, spec).items() if is_child]
-    assert any(curve(client, sweep, trial) for trial in born)
-    replay(daemon, sweep)
-
-
 @BY_ROWS_AND_BY_LAYERS
 def test_cancelled_gang_leaves_nothing(start, stages):
     daemon = start("cpu:2")
@@ -180,19 +154,3 @@ def test_gang_without_the_memory_is_infeasible_as_one_slot_is(start):
         trial, = client.trials(sweep)
         assert (trial["state"], trial["cause"]) == ("INFEASIBLE", "oom"), trial
         assert trial["attempt"] == 1
-
-
-def test_best_trial_of_gangs_is_fitted_and_predicts(start, tmp_path):
-    daemon = start("cpu:2")
-    client = daemon.client()
-    sweep = client.submit(shared(small(checkpoint={"keep": "all"})))
-    client.wait_sweep(sweep)
-    model = str(tmp_path / "model.safetensors")
-    status, out, error = sweep_command(daemon, "fit", sweep, "--out", model)
-    assert status == 0, out + error
-    trained = str(tmp_path / "trained.safetensors")
-    status, out, error = sweep_command(daemon, "checkpoint", sweep, "--out", trained)
-    assert status == 0, out + error
-    for path in (model, trained):
-        status, out, error = sweep_command(daemon, "predict", path, "data/wine.csv")
-        assert status == 0 and len(out.splitlines()) > 100, error

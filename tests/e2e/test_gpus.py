@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from gpus import (LARGE, MIB, NEEDS_FAKES, SMALL, attempts_of, gpus, idle, machine, net, run_to_end,  # noqa: F401
+from gpus import (LARGE, MIB, NEEDS_FAKES, SMALL, gpus, idle, machine, net, run_to_end,  # noqa: F401
                   wait_card, wait_idle, wait_slots)
 from harness import BIN, environment, slow, sweep_command, trained, wait_until
 from test_cli import in_terminal
@@ -148,26 +148,6 @@ def test_without_the_module_programs_have_the_gpu_and_the_trainer_says_why_not(m
     assert client.slots()[0]["starts"] == 1
     assert cause in sweep_command(daemon, "why", f"{waits}/1")[1]
     run_to_end(client, trained(epochs=2, run_cap=2))
-
-
-def test_program_that_lacked_memory_beside_another_runs_once_more_alone(machine, tmp_path):
-    """The folder `card` is the GPU's memory: one program has room."""
-    (tmp_path / "train.sh").write_text(
-        "if ! mkdir card; then echo torch.OutOfMemoryError: CUDA out of memory. >&2; exit 1; fi\n"
-        "until [ -e go ]; do sleep 0.05; done; rmdir card\n"
-        "echo \"{\\\"type\\\": \\\"done\\\", \\\"x\\\": ${XLA_PYTHON_CLIENT_MEM_FRACTION:-1}}\"\n")
-    daemon, client = idle(machine("gpu:0:2", SMALL))
-    sweep = client.submit({"method": "grid", "metric": {"name": "x"}, "parameters": {"a": {"values": [1, 2]}},
-                           "run": {"cwd": str(tmp_path)}, "command": ["/bin/sh", "train.sh"]})
-    late = wait_until(lambda: [t for t in client.trials(sweep) if t["cause"] == "oom beside others"], "no room")[0]
-    wait_until(lambda: "to run alone it takes 2 lanes, 1 free" in
-               sweep_command(daemon, "why", f"{sweep}/{late['trial']}")[1], "words")
-    (tmp_path / "go").touch()
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
-    first, again = client.call("trial.get", sweep=sweep, trial=late["trial"])["attempts"]
-    assert (first["state"], again["state"]) == ("RELEASED", "COMPLETED"), (first, again)
-    assert again["started_ms"] >= max(a["ended_ms"] for a in attempts_of(client, sweep) if a != again)
-    assert {t["trial"]: t["value"] for t in client.trials(sweep)}[late["trial"]] == 1  # of the GPU, not of its half
 
 
 def test_gpu_that_does_not_start_costs_no_trial(machine):

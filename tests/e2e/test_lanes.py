@@ -49,13 +49,6 @@ def test_data_set_over_half_of_gpu_memory_is_streamed_with_the_same_curves(machi
     assert "the data set stays in the host's memory" in log and "memory: batches of" not in log
 
 
-def test_gpu_memory_is_shared_by_lanes(machine):
-    daemon = machine("gpu:0:2", SMALL, options=("--gpu-memory", "100K"))
-    client, sweep = run(daemon, parameters={"width": {"value": 64}, "batch_size": {"value": 128}})
-    reports = client.reports(sweep, 1)
-    assert all(r["metrics"]["micro_batch"] < 128 for r in reports), reports
-
-
 def test_lanes_end_together_when_their_device_is_lost_and_their_trials_go_on(machine):
     daemon = machine("gpu:0:3", SMALL)
     client = daemon.client()

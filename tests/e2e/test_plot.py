@@ -46,41 +46,6 @@ def svg_of(text):
     return root
 
 
-def test_history_has_each_trials_best_and_the_best_so_far(user):  # noqa: F811
-    sweep = run(user)
-    panel, = user.call("sweep.plot", sweep=sweep)["panels"]
-    value = {row["trial"]: min(r["metrics"]["loss"] for r in user.reports(sweep, row["trial"]))
-             for row in user.trials(sweep)}
-    state = {row["trial"]: row["state"].lower() for row in user.trials(sweep)}
-    drawn = {trial: (y, s["name"]) for s in panel["series"] if s["shape"] == "dots"
-             for trial, y in zip(s["trial"], s["y"])}
-    assert drawn == {trial: (value[trial], state[trial]) for trial in value}
-    so_far = series(panel, "best so far")
-    best, expected = math.inf, []
-    for trial in sorted(value):
-        if value[trial] < best:
-            best = value[trial]
-            expected.append((trial, best))
-    assert list(zip(so_far["x"], so_far["y"]))[:len(expected)] == expected
-    assert panel["y"]["label"] == "loss" and panel["y"]["min"] < best < panel["y"]["max"]
-
-
-def test_curves_are_the_reports_the_best_ones_apart(user):  # noqa: F811
-    sweep = run(user)
-    panel, = user.call("sweep.plot", sweep=sweep, plot="curves")["panels"]
-    drawn = {}
-    for line in panel["series"]:
-        for trial, x, y in zip(line.get("trial", ()), line["x"], line["y"]) if line["shape"] == "line" else ():
-            if x is not None:
-                drawn.setdefault((trial, line["name"]), []).append((x, y))
-    best = user.best(sweep)["trial"]
-    assert {name for trial, name in drawn if trial == best} == {"the best 6"}
-    assert {trial: points for (trial, _), points in drawn.items()} == {
-        row["trial"]: [(r["step"], r["metrics"]["loss"]) for r in user.reports(sweep, row["trial"])]
-        for row in user.trials(sweep)}
-    assert series(panel, "rungs")["x"] == [1, 3, 9]
-
-
 def test_each_plot_is_marks_and_a_drawing(user):  # noqa: F811
     sweep = run(user)
     for name in PLOTS:

@@ -4,8 +4,8 @@ import random
 import pytest
 
 from again import first_again
-from checkpoints import assert_continued, curves, files, kill_on_the_way, log, replay, undisturbed
-from harness import example, wait_until
+from checkpoints import assert_continued, curves, kill_on_the_way, replay, undisturbed
+from harness import example
 
 
 def promoted(**more):
@@ -28,26 +28,6 @@ def check_ended(client, sweep, run_cap):
     assert sum(t["state"] == "COMPLETED" for t in trials) >= 1
     assert sum(t["attempt"] >= 2 for t in trials) >= run_cap // 3
     return trials
-
-
-@pytest.mark.once("as with kills")
-@pytest.mark.slots("cpu:2")
-def test_promote_on_digits_continues_every_curve_exactly(daemon, client):
-    whole = undisturbed(client, promoted(), 27)
-    sweep = client.run(promoted())
-    trials = check_ended(client, sweep, 27)
-    assert_continued(curves(client, sweep), whole)
-    for t in trials:
-        said = [line for line in log(client, sweep, t["trial"]) if line.startswith("goes on after")]
-        # one line for each attempt but the first, each at the rung that it paused at
-        assert len(said) == t["attempt"] - 1, t
-        assert not [line for line in log(client, sweep, t["trial"]) if "from scratch" in line]
-    replay(daemon, sweep)
-    # the best trial keeps its last checkpoint, and one that came to the end; the others have none
-    done = {t["trial"] for t in trials if t["state"] == "COMPLETED"}
-    best = client.call("sweep.best", sweep=sweep)["trials"][0]["trial"]
-    wait_until(lambda: len(left := {trial for trial, _ in files(daemon, sweep)}) <= 2 and
-               best in left and left <= done | {best} and left & done, "only needed files")
 
 
 @pytest.mark.parametrize("seed", first_again(range(4)))

@@ -60,18 +60,6 @@ def test_client_error_has_code_message_and_pointer(user):
         sweepd.Client("/nowhere/at/all")
 
 
-def test_client_reconnects_after_kill9(user, daemon):
-    sweep = user.submit(driven(run_cap=1))
-    (trial,) = user.ask(sweep)["trials"]
-    daemon.kill9()
-    thread = threading.Thread(target=daemon.start)
-    thread.start()
-    assert user.report(sweep, trial["trial"], 1, 1, 1, {"loss": 1}) == "continue"
-    thread.join()
-    assert user.tell(sweep, trial["trial"], 1) == "COMPLETED"
-    assert user.tell(sweep, trial["trial"], 1) == "COMPLETED"  # as if the answer had been lost
-
-
 def test_watch_ends_with_the_sweep_and_survives_kill9(user, daemon):
     sweep = user.submit(driven(run_cap=2))
     states = []
@@ -94,28 +82,6 @@ def test_watch_ends_with_the_sweep_and_survives_kill9(user, daemon):
     assert user.wait(sweep)["state"] == "COMPLETED"
 
 
-def train(trial, steps=9):
-    """Four lines with the loop's own: a value that falls with the steps."""
-    for step in range(trial.resume_step + 1, steps + 1):
-        if trial.report(step, loss=trial.params["x"] + 1 / step) != "continue":
-            return
-    trial.done()
-
-
-def in_thread(client, sweep, body=train):
-    """A loop in a thread; its list holds (trial, attempt) as they came."""
-    seen = []
-
-    def work():
-        for trial in client.loop(sweep):
-            seen.append((trial.number, trial.attempt))
-            body(trial)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    return thread, seen
-
-
 def test_loop_ends_exactly_when_the_sweep_does(user):
     sweep = user.submit(driven(run_cap=7))
     for trial in user.loop(sweep):
@@ -133,26 +99,6 @@ def test_loop_of_a_trial_without_a_report_fails_it(user):
             trial.failed("ValueError: no")
     assert [(row["state"], row["cause"]) for row in user.trials(sweep)] == [
         ("FAILED", NOTHING), ("FAILED", "ValueError: no")]
-
-
-def test_loop_goes_on_after_a_pause(user):
-    sweep = user.submit(driven(run_cap=6))
-    paused = threading.Event()
-
-    def body(trial):
-        if trial.number == 3:
-            user.pause(sweep)
-            paused.set()
-        train(trial)
-
-    thread, seen = in_thread(user, sweep, body)
-    assert paused.wait(60)
-    wait_until(lambda: user.trial(sweep, 3)["state"] == "COMPLETED", "the trial that ran at the pause")
-    wait_until(lambda: user.call("daemon.stats")["asks_waiting"] == 1, "a loop that waits")
-    assert thread.is_alive() and len(seen) == 3
-    user.resume(sweep)
-    thread.join()
-    assert len(seen) == 6 and user.sweep(sweep)["state"] == "COMPLETED"
 
 
 def test_loop_heartbeats_while_a_step_is_long(user, monkeypatch):

@@ -96,19 +96,6 @@ def test_asha_stops_and_scopes_choose_the_best(user):
         result.get_best_trial(scope="first")
 
 
-def test_stop_ends_a_trial_as_completed(user):
-    def fn(config):
-        i = 0
-        while True:
-            i += 1
-            tune.report(loss=1 / i)
-
-    result = quiet_run(fn, num_samples=2, config={"x": tune.uniform(0, 1)}, stop={"training_iteration": 5})
-    assert [len(trial.results) for trial in result.trials] == [5, 5]
-    result = quiet_run(fn, num_samples=2, config={"x": tune.uniform(0, 1)}, stop=lambda _, row: row["loss"] <= 0.25)
-    assert [trial.state for trial in result.trials] == ["COMPLETED"] * 2 and len(result.trials[0].results) == 4
-
-
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_trial_that_diverged_is_no_error_of_the_run(user, value):
     def fn(config):
@@ -262,29 +249,6 @@ def test_dict_checkpoints_and_num_to_keep(user):
                       run_config=ray.air.RunConfig(verbose=0, checkpoint_config=ray.air.CheckpointConfig(1))).fit()
     best = grid.get_best_result()
     assert best.checkpoint.to_dict() == {"i": 2} and len(best.checkpoints) == 1
-
-
-def test_population_goes_on_from_checkpoints_of_the_best(user):
-    def fn(config):
-        step, total = 0, 0.0
-        if tune.get_checkpoint():
-            step, total = tune.get_checkpoint().to_dict().values()
-        while step < 12:
-            step, total = step + 1, total + config["rate"]
-            tune.report({"score": total}, checkpoint=tune.Checkpoint.from_dict({"step": step, "total": total}))
-
-    result = tune.run(fn, config={"rate": tune.grid_search([0.9, 0.8, 0.7, 0.1])}, metric="score", mode="max", verbose=0,
-                      scheduler=PopulationBasedTraining(time_attr="training_iteration", perturbation_interval=3,
-                                                        hyperparam_mutations={"rate": tune.uniform(0.1, 1)}))
-    rows = user.trials(result.sweep)
-    children = [row for row in rows if row["parent"]]
-    assert len(rows) > 4 and children
-    for row in children:
-        first = result.trials[row["trial"] - 1].results
-        if len(first) > 1:
-            attempts = user.trial(result.sweep, row["trial"])["attempts"]
-            assert first[0]["training_iteration"] == attempts[0]["resume_step"] + 1 > 1
-    assert max(trial.last_result["score"] for trial in result.trials if trial.results) > 3
 
 
 class Counter(tune.Trainable):

@@ -109,10 +109,12 @@ def test_stopper_is_one_for_all_trials_and_may_end_the_run(user):
     (CombinedStopper(TrialPlateauStopper("loss", std=1e-9), MaximumIterationStopper(5)), 5),
     (FunctionStopper(lambda trial, result: result["loss"] < 0.3), 4),
     (CombinedStopper(MaximumIterationStopper(7), FunctionStopper(lambda trial, result: False)), 7),
+    (lambda trial, result: result["loss"] <= 0.25, 4),
+    ({"training_iteration": 5}, 5),
 ])
 def test_stopper_of_rays_ends_a_trial(user, stop, reports):
     result = quiet_run(steps, config={"x": 1, "n": 40}, stop=stop, num_samples=2)
-    assert [len(trial.results) for trial in result.trials] == [reports] * 2
+    assert [(len(trial.results), trial.state) for trial in result.trials] == [(reports, "COMPLETED")] * 2
 
 
 @pytest.mark.parametrize("stop", [TimeoutStopper(0), ExperimentPlateauStopper("loss", top=2), ExperimentPlateauStopper("loss", std=0.5, top=3, patience=1),

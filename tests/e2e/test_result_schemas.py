@@ -1,15 +1,10 @@
 """Real answers of every method against the schemas of rpc.discover: no field more, none less."""
 import copy
-import json
-import os
-import stat
-import sys
 
 import pytest
 
-from harness import BIN, Client, asha, driven, slow, trained, wait_until
+from harness import Client, asha, driven, slow, trained, wait_until
 from pilots import Bed
-from programs import own
 
 pytest.importorskip("jsonschema", reason="python3-jsonschema is not here: answers are not checked")
 import schemas  # noqa: E402
@@ -112,29 +107,6 @@ def test_every_field_of_every_schema_has_a_kind():
         walk(method["result"]["schema"], method["name"])
 
 
-@pytest.mark.parametrize("more", [
-    {},
-    {"method": "sobol", "early_terminate": asha(max_t=4)},
-    {"method": "tpe", "early_terminate": asha(max_t=4, brackets=2)},
-    {"method": "bohb", "early_terminate": {"type": "hyperband", "min_iter": 1}},
-    {"method": "bayes", "init": [{"x": 0.5}, {}]},
-    {"early_terminate": asha(max_t=4, reduction_factor=2, variant="promote")},
-    {"early_terminate": {"type": "median", "n_startup_trials": 2}, "plateau": {"top": 3}},
-    {"early_terminate": {"type": "pbt", "perturbation_interval": 2}, "run_cap": 4},
-    {"metric": {"name": "loss", "target": 1.5}, "gpu_hours": 2, "max_concurrent": 3,
-     "weight": 0.5, "lease_s": 60, "time_budget_s": 1e5},
-    {"method": "grid", "shuffle": True, "run_cap": None,
-     "parameters": {"x": {"values": [1, 2, 3]},
-                    "opt": {"parameters": {"k": {"values": ["a", None, True]}}}}}],
-    ids=["plain", "sobol", "brackets", "hyperband", "bayes", "promote", "median", "pbt", "budgets",
-         "grid"])
-def test_driven_sweep_answers_as_promised(checked, more):
-    sweep = checked.submit(driven(**{"run_cap": 12, **more}))
-    assert checked.call("sweep.validate", spec=driven(**more))["ok"]
-    trials = checked.drive(sweep, loss, steps=8 if more.get("run_cap") == 4 else 4, at_once=4)
-    assert len(trials) > 2 and checked.sweep(sweep)["state"] == "COMPLETED"
-
-
 # --- every method ---
 
 def start_from_another(checked):
@@ -228,61 +200,3 @@ def test_every_method_answers_as_promised(start, tmp_path):
 
 
 # --- what workers are told ---
-
-# Stands between a worker and the daemon, and keeps all that they say.
-RELAY = """#!{python}
-import os, socket, subprocess, sys, tempfile, threading
-worker = [{worker!r}, *sys.argv[1:]]
-if "--socket" not in worker:
-    os.execv(worker[0], worker)
-at = worker.index("--socket") + 1
-daemon, server = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
-daemon.connect(worker[at])
-folder = tempfile.mkdtemp(prefix="sw-", dir="/tmp")
-worker[at] = folder + "/s"
-server.bind(worker[at])
-server.listen()
-child = subprocess.Popen(worker)
-link = server.accept()[0]
-os.unlink(worker[at])
-os.rmdir(folder)
-record = open({said!r}, "ab", buffering=0)
-def carry(source, sink):
-    for line in source.makefile("rb"):
-        if line.strip():
-            record.write(line)
-        sink.sendall(line)
-    sink.shutdown(socket.SHUT_WR)
-threading.Thread(target=carry, args=(link, daemon), daemon=True).start()
-carry(daemon, link)
-sys.exit(child.wait())
-"""
-
-
-def test_workers_are_answered_as_promised(start, tmp_path):
-    relay, said = tmp_path / "relay", tmp_path / "said"
-    relay.write_text(RELAY.format(python=sys.executable, worker=os.path.join(BIN, "sweep-worker"),
-                                  said=str(said)))
-    relay.chmod(relay.stat().st_mode | stat.S_IXUSR)
-    daemon = start("cpu:1", SWEEPD_WORKER=str(relay))
-    client = daemon.client()
-    early = asha(max_t=3, variant="promote", reduction_factor=2)
-    client.wait_sweep(client.submit(trained(epochs=3, run_cap=4, early_terminate=early)))
-    client.wait_sweep(client.submit(own(tmp_path, "report(loss=1)")))
-    long = client.submit(slow(run_cap=1))
-    wait_until(lambda: client.trials(long) and client.trials(long)[0]["step"], "a report")
-    client.call("trial.cancel", sweep=long, trial=1)
-    assert daemon.term() == 0
-
-    asked, seen = {}, set()
-    for line in said.read_bytes().splitlines():
-        message = json.loads(line)
-        if "method" in message and "id" in message:
-            asked[message["id"]] = message["method"]
-        elif "result" in message or message["method"] in ("worker.stop", "worker.exit"):
-            name = message.get("method") or asked[message["id"]]
-            wrong = schemas.fault(name, message.get("result", message.get("params", {})))
-            assert wrong is None, wrong
-            seen.add(name)
-    # worker.stop only where no report's answer says it first.
-    assert seen >= {"worker.hello", "worker.next", "worker.report", "worker.tell"}

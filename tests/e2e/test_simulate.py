@@ -1,10 +1,9 @@
-"""sweep.simulate: what another pruner would have done, against numbers made by hand and by a model."""
+"""sweep.simulate: what another pruner would have done, as the command says it, and against sweeps that lived under it.
+Numbers made by hand: tests/sched/sweep/test_simulate.c."""
 import json
 import os
 import random
 import sqlite3
-
-import pytest
 
 from harness import asha, driven, sweep_command
 
@@ -48,18 +47,6 @@ def one_second_a_step(daemon, sweep, steps):
 
 def simulate(client, sweep, pruner, **more):
     return client.call("sweep.simulate", sweep=sweep, early_terminate=pruner, **more)
-
-
-def test_numbers_are_those_made_by_hand(daemon):
-    client = one_second_a_step(daemon, record(daemon.client(), HAND), 4)
-    for workers, wall in (None, 11), (1, 11), (2, 6), (3, 4), (4, 4), (9, 4):
-        got = simulate(client, 1, HALVING, **({"workers": workers} if workers else {}))
-        assert got == {"sweep": 1, "workers": workers or 1, "recorded": 16, "resource": 11,
-                       "saved": pytest.approx(5 / 16), "wall_s": pytest.approx(wall),
-                       "recorded_wall_s": 16, "trials": 4, "stopped": 2, "completed": 2, "failed": 0,
-                       "short": 0, "metric": "loss", "goal": "minimize",
-                       "best": {"trial": 4, "value": 0.1, "survived": False},
-                       "chosen": {"trial": 3, "value": 0.7}}
 
 
 PRUNERS = [

@@ -88,8 +88,8 @@ def held(tmp_path, name="go", **more):
     """, run_cap=3, **more)
 
 
-def drain(daemon, *options):
-    return subprocess.Popen([os.path.join(BIN, "sweep"), "--socket", daemon.socket, "drain", *options], cwd=ROOT,
+def drain(daemon):
+    return subprocess.Popen([os.path.join(BIN, "sweep"), "--socket", daemon.socket, "drain"], cwd=ROOT,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
 
 
@@ -108,18 +108,3 @@ def test_drain_waits_for_what_runs_and_is_taken_back(daemon, client, tmp_path):
     assert sweep_command(daemon, "drain", "--off") == (0, "trials are handed out again\n", "")
     assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 3
     assert client.ask(other)
-
-
-@pytest.mark.slots("cpu:2")
-def test_drain_stop_ends_the_daemon_after_the_last_trial(daemon, client, tmp_path):
-    sweep = client.submit(held(tmp_path))
-    running(client, sweep, 2, 1)
-    waits = drain(daemon, "--stop")
-    assert "2 trials on slots run" in waits.stderr.readline()
-    (tmp_path / "go").touch()
-    assert waits.communicate(timeout=60)[0] == "the daemon has ended\n" and waits.returncode == 0
-    assert daemon.process.wait(60) == 0
-    daemon.process = None
-    client = daemon.start().client()
-    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 3  # a restart hands out again
-    assert [t["attempt"] for t in client.trials(sweep)] == [1, 1, 1]

@@ -1,6 +1,5 @@
 """What the machine does to the daemon: its clock is set, its disk fails, its terminal closes."""
 import os
-import pty
 import re
 import shutil
 import signal
@@ -10,7 +9,7 @@ import tempfile
 
 import pytest
 
-from harness import BIN, DEADLINE, Client, alive, driven, environment, wait_until
+from harness import BIN, DEADLINE, driven, environment, wait_until
 from system import NEEDS_FAKE, Machine
 
 DAY = 86400
@@ -160,30 +159,6 @@ def test_log_in_a_folder_that_is_not_there_is_made(bare, tmp_path):
     wait_until(lambda: process.poll() is not None or "daemon.start" in log.read_text(), "a line in the log")
     assert process.poll() is None
     assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700
-
-
-def test_closed_terminal_does_not_end_the_daemon(daemon):
-    """A daemon on a terminal of its own, which goes."""
-    daemon.kill9()
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.execve(os.path.join(BIN, "sweepd"), ["sweepd", "--state", daemon.state, "--socket", daemon.socket,
-                                                "--devices", "none", "--log", daemon.log], environment())
-    daemon.clients.append(wait_until(lambda: connected(daemon.socket), "a daemon that accepts"))
-    os.close(terminal)
-    wait_until(lambda: logged(daemon, "daemon.hangup") or not alive(pid), "its hangup")
-    try:
-        assert daemon.client().call("daemon.info")
-    finally:
-        os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-
-
-def connected(path):
-    try:
-        return Client(path)
-    except OSError:
-        return None
 
 
 def test_workers_do_not_inherit_an_ignored_hangup(start):

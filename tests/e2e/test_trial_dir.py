@@ -105,14 +105,19 @@ def test_children_of_a_population_have_folders_of_their_own(daemon, client, tmp_
         if not resume:
             assert os.listdir(own) == []
         open(os.path.join(own, os.environ["SWEEPD_TRIAL"].split("/")[1]), "w").close()
-        for step in range(load() + 1, 7):
+        done = load()
+        for step in range(done + 1, 7):
             save(step)
-            if report(step, loss=params["x"]) != "continue":
+            if report(step, loss=params["x"], done=done) != "continue":
                 break
     """, run_cap=2, checkpoint={"keep": "all"},
                               early_terminate={"type": "pbt", "perturbation_interval": 2, "quantile_fraction": 0.5}))
     found = folders(daemon, sweep)
     assert len(found) > 2 and all(names == [str(trial)] for trial, names in found.items()), found
+    children = [t["trial"] for t in client.trials(sweep) if t["parent"]]
+    for child in children:  # it begins from what its parent saved
+        assert all(r["metrics"]["done"] == r["step"] - 1 >= 2 for r in client.reports(sweep, child)[:1]), child
+    assert children
 
 
 def test_program_that_is_told_to_stop_still_has_its_folder(daemon, client, tmp_path):

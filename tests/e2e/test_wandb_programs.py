@@ -99,12 +99,6 @@ def test_metric_that_only_the_summary_has_is_reported(daemon, client, tmp_path, 
     assert (row["state"], row["value"]) == ("COMPLETED", 0.5), row
 
 
-def test_script_of_wandb_runs_by_one_import_line(start, tmp_path):
-    daemon = start("cpu:2")
-    script = TRAIN.replace("import wandb\n", "import sweepd.wandb as wandb\n", 1)
-    check_searched(daemon.client(), submit(daemon, tmp_path, SWEEP + write(tmp_path, script, SWEEP)))
-
-
 @pytest.mark.slots("cpu:1")
 def test_parameters_are_there_in_yaml_while_the_program_runs(daemon, client, tmp_path):
     """1e-05 is a string in YAML 1.1: it is written with a point. The user's own path counts more."""
@@ -181,19 +175,6 @@ def test_variables_come_with_the_submission_and_go_when_the_sweep_is_deleted(dae
     assert [json.loads(line) for line in (tmp_path / "seen").read_text(encoding="utf-8").splitlines()] == [SEEN] * 2
     assert sweep_command(daemon, "rm", sweep)[0] == 0
     assert not files_with(daemon, b"key-")
-
-
-def test_variables_come_with_a_submission_from_python(start, tmp_path):
-    daemon = start("cpu:1")
-    passing(tmp_path)
-    (tmp_path / "go").touch()
-    script = ("import sweepd, sys\nc = sweepd.Client()\nn = c.submit({'program': 'train.py', 'method': 'random', 'run_cap': 1,"
-              " 'metric': {'name': 'loss'}, 'parameters': {'x': {'min': 0.0, 'max': 1.0}},"
-              " 'run': {'env': {'HF_HOME': '/from/spec'}}})\nc.wait(n)\n")
-    subprocess.run([sys.executable, "-c", script], cwd=tmp_path, check=True, timeout=DEADLINE,
-                   env=environment(PYTHONPATH=PACKAGE, SWEEPD_SOCKET=daemon.socket, **KEYS))
-    assert json.loads((tmp_path / "seen").read_text(encoding="utf-8")) == SEEN
-    assert files_with(daemon, b"key-1") == ["env/1"]
 
 
 def test_variables_that_are_none_are_refused_and_leave_nothing(daemon, client, tmp_path):
