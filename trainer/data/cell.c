@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* SSE2, which each x86-64 has. */
 typedef char chars16 __attribute__((vector_size(16)));
@@ -121,29 +120,6 @@ static unsigned digits_of(const char *s, unsigned *points)
 	return (unsigned)__builtin_ia32_pmovmskb128((chars16)(b - '0' < 10));
 }
 
-bool sw_cell_is_read(const struct sw_csv_cell *c)
-{
-	const bool minus = *c->text == '-';
-	const char *s = c->text + minus;
-	const size_t len = c->len - minus;
-	unsigned points, more = 0;
-	uint64_t digits;
-	double v;
-
-	if (len == 0 || len > 32)
-		return sw_cell_plain(c, &v);
-	digits = digits_of(s, &points);
-	if (len > 16)
-		digits |= (uint64_t)digits_of(s + 16, &more) << 16;
-	const uint64_t all = ((uint64_t)1 << len) - 1;
-	const uint64_t point = (points | (uint64_t)more << 16) & all;
-
-	digits &= all;
-	if ((digits | point) == all && digits != 0 && (point & (point - 1)) == 0)
-		return true;
-	return sw_cell_plain(c, &v);
-}
-
 /* Most numbers are up to eight digits, a point and up to eight more: all bytes are looked at at
  * once, and no loop ends where a processor does not foresee it. */
 bool sw_cell_read(const struct sw_csv_cell *c, double *out)
@@ -213,32 +189,30 @@ bool sw_cell_number(const struct sw_csv_cell *c, enum sw_decimal how, double *ou
 	const bool comma = how == SW_DECIMAL_COMMA;
 	char plain[LONGEST];
 
+	if (!sw_cell_may_be_number(c))
+		return false;
+
 	if (!comma && sw_cell_plain(c, out))
 		return true;
-	/* most texts are told by their first byte */
-	if (!digit(*c->text) && !strchr("+-.,", *c->text))
-		return false;
 	const size_t n = unmarked(c, comma ? '.' : ',', comma ? ',' : '.', plain);
 
-	return n > 0 && sw_cell_plain(&(struct sw_csv_cell){plain, n}, out);
+	return n > 0 && sw_cell_plain(&(struct sw_csv_cell){.text = plain, .len = n}, out);
 }
 
 /* --- holes --- */
 
 bool sw_cell_is_hole(const struct sw_csv_cell *c)
 {
-	static const char *const words[] = {"na",   "n/a",  "#n/a", "<na>", "nan",
-					    "null", "none", "?",    "-"};
+	static const char words[][4] = {"na",   "n/a",  "#n/a", "<na>", "nan",
+					"null", "none", "?",    "-"};
+	char low[4] = "";
 
-	if (c->len == 0)
-		return true;
-	const char first = *c->text | 0x20;
-
-	/* most cells are none */
-	if (first != 'n' && *c->text != '#' && *c->text != '<' && *c->text != '?' && first != '-')
-		return false;
-	for (size_t i = 0; c->len <= 4 && i < sizeof words / sizeof *words; i++)
-		if (strcasecmp(c->text, words[i]) == 0)
+	if (c->len == 0 || c->len > sizeof low)
+		return c->len == 0;
+	for (size_t i = 0; i < c->len; i++)
+		low[i] = c->text[i] | 0x20; /* what is no letter has that bit */
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (memcmp(low, words[i], 4) == 0)
 			return true;
 	return false;
 }

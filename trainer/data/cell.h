@@ -13,6 +13,7 @@
 struct sw_csv_cell {
 	char *text;
 	size_t len;
+	bool plain; /* of a reader: seen to be up to 32 digits, with a point or a minus, or none */
 };
 
 /* How a column writes its numbers. */
@@ -21,6 +22,11 @@ enum sw_decimal {
 	SW_DECIMAL_COMMA  /* 1.200,5 */
 };
 
+/* Most texts are told by their first byte. */
+static inline bool sw_cell_may_be_number(const struct sw_csv_cell *c)
+{
+	return (*c->text >= '+' && *c->text <= '.') || (*c->text >= '0' && *c->text <= '9');
+}
 /* A whole cell as a finite decimal number, correctly rounded; no hexadecimal, no inf. Marks between
  * thousands must stand before three digits each. */
 bool sw_cell_number(const struct sw_csv_cell *c, enum sw_decimal how, double *out);
@@ -29,8 +35,6 @@ bool sw_cell_plain(const struct sw_csv_cell *c, double *out);
 /* That of a cell of a reader (trainer/data/csv.h), behind which SW_CELL_PAD bytes may be read:
  * faster. */
 bool sw_cell_read(const struct sw_csv_cell *c, double *out);
-/* Is it such a number of a reader, whatever its value? Faster still. */
-bool sw_cell_is_read(const struct sw_csv_cell *c);
 #define SW_CELL_PAD 48
 /* Empty, NA, N/A, #N/A, <NA>, NaN, null, None, ?, -: in any case. */
 bool sw_cell_is_hole(const struct sw_csv_cell *c);

@@ -16,8 +16,8 @@
 #define BLOCK       ((size_t)256 * 1024)
 #define ROW_MOST    ((size_t)16 << 20) /* bytes of a row */
 #define MAX_COLUMNS ((size_t)65536)
-#define PAD         ((size_t)SW_CELL_PAD + 16) /* bytes behind a block that may be read */
-#define LOOK_ROWS   32                         /* for the separator */
+#define PAD         ((size_t)128) /* bytes behind a block that may be read */
+#define LOOK_ROWS   32            /* for the separator */
 
 /* SSE2, which each x86-64 has: a comparison makes each byte 0 or -1. */
 typedef char bytes16 __attribute__((vector_size(16)));
@@ -202,29 +202,63 @@ static char *quote_end(const struct sw_csv_reader *c, char *from, struct scan *s
 	return NULL;
 }
 
-/* The first byte from `at` on that may end a cell without quotes: the separator, a line's end, a
- * NUL. *high: bits of all bytes before it that are no ASCII. Sixteen bytes at a time, which reads
- * up to PAD bytes beyond the block: a loop over bytes would leave a cell at a place that no
- * processor foresees. */
-static inline char *cell_end(const struct sw_csv_reader *c, char *at, unsigned *high)
-{
-	const bytes16 separator = (bytes16){0} + c->separator;
+/* 64 bytes, of which each has a bit: those that may end a cell without quotes (the separator, a
+ * line's end, a NUL), points, and what is neither of these nor a digit. So all are looked at
+ * before the first cell of them is known, and no cell waits for the one before it. */
+struct window {
+	char *base;
+	uint64_t stops, points, odd; /* stops: that are not used up */
+};
 
-	for (;; at += sizeof(bytes16)) {
+static inline uint64_t bits_of(bytes16 b)
+{
+	return (unsigned)__builtin_ia32_pmovmskb128(b);
+}
+
+/* Reads up to PAD bytes beyond the block. */
+static inline void window_load(struct window *w, char *base, bytes16 separator, struct scan *s)
+{
+	typedef unsigned char ubytes16 __attribute__((vector_size(16)));
+
+	*w = (struct window){.base = base};
+#pragma GCC unroll 4
+	for (unsigned i = 0; i < 64; i += 16) {
 		bytes16 b;
 
-		memcpy(&b, at, sizeof b);
-		const unsigned found = (unsigned)__builtin_ia32_pmovmskb128(
-			(b == separator) | (b == '\n') | (b == '\r') | (b == 0));
-		const unsigned beyond = (unsigned)__builtin_ia32_pmovmskb128(b);
+		memcpy(&b, base + i, sizeof b);
+		const bytes16 stop = (b == separator) | (b == '\n') | (b == '\r') | (b == 0);
+		const bytes16 digit = (bytes16)((ubytes16)b - '0' < 10), point = b == '.';
 
-		if (found == 0) {
-			*high |= beyond;
-			continue;
-		}
-		*high |= beyond & ((found & -found) - 1);
-		return at + __builtin_ctz(found);
+		w->stops |= bits_of(stop) << i;
+		w->points |= bits_of(point) << i;
+		w->odd |= bits_of(~(stop | digit | point)) << i;
+		s->high |= (unsigned)bits_of(b);
 	}
+}
+
+/* The end of a cell without quotes; and whether it is plain. */
+static inline char *cell_end(struct window *w, char *at, bytes16 separator, struct scan *s,
+			     bool *plain)
+{
+	char *const from = at + (*at == '-');
+	size_t low = (size_t)(from - w->base);
+	uint64_t odd = 0, points = 0;
+
+	while (w->stops == 0) {
+		odd |= low < 64 ? w->odd >> low : 0;
+		points = low < 64 ? w->points >> low : 0; /* more windows than two are too many */
+		window_load(w, w->base + 64, separator, s);
+		low = low < 64 ? 0 : low - 64;
+	}
+	const uint64_t cell = (w->stops & -w->stops) - ((uint64_t)1 << low),
+		       point = w->points & cell;
+
+	at = w->base + __builtin_ctzll(w->stops);
+	w->stops &= w->stops - 1;
+	odd |= (w->odd & cell) | (point & (point - 1)) | (points & (points - 1)) |
+	       (points && point);
+	*plain = odd == 0 && at - from > ((points | point) != 0) && at - from <= 32;
+	return at;
 }
 
 static void trim(struct sw_csv_cell *cell)
@@ -238,72 +272,79 @@ static void trim(struct sw_csv_cell *cell)
 		cell->len--;
 }
 
+/* A quoted cell from its opening quote on. *at: behind it; NULL: the block ends in it. */
+static sw_status quoted_scan(const struct sw_csv_reader *c, char **at, struct scan *s,
+			     struct sw_err *err)
+{
+	s->quotes = true;
+	*at = quote_end(c, *at + 1, s);
+	if (!*at)
+		return !c->end ? SW_OK
+			       : sw_err_at(err, SW_INVALID, "/path",
+					   "%s: line %zu opens a quote that is never closed",
+					   c->file.show, c->next_line);
+	++*at;
+	if (c->stop[(unsigned char)**at])
+		return SW_OK;
+	return sw_err_at(err, SW_INVALID, "/path", "%s: line %zu has text after a closing quote",
+			 c->file.show, c->next_line + s->lines - 1);
+}
+
 /* The cells of the row at c->at as they stand in the block, which stays as it is: the row may have
  * to be scanned again when more of it is there. */
 static sw_status row_scan(struct sw_csv_reader *c, struct scan *s, struct sw_err *err)
 {
+	const bytes16 separator = (bytes16){0} + c->separator;
 	const char *const end = c->text + c->len;
-	const unsigned char *const stop = c->stop;
 	char *at = c->text + c->at;
-	unsigned high = 0;
+	struct window w;
+	size_t n = 0;
+	sw_status rc = SW_OK;
 
 	*s = (struct scan){.lines = 1};
-	c->cells = 0;
-	for (;;) {
-		if (c->cells == c->cap || c->cells == MAX_COLUMNS) {
-			const sw_status rc = cell_room(c, err);
-
+	window_load(&w, at, separator, s);
+	for (;; at++) {
+		if (n == c->cap || n == MAX_COLUMNS) {
+			c->cells = n;
+			rc = cell_room(c, err);
 			if (rc != SW_OK)
 				return rc;
 		}
-		struct sw_csv_cell *cell = &c->cell[c->cells++];
-		char *from = at;
-		const bool quoted = *at == '"';
+		struct sw_csv_cell *cell = &c->cell[n++];
 
-		if (quoted) {
-			s->quotes = true;
-			at = quote_end(c, at + 1, s);
-			if (!at && !c->end)
-				return SW_OK;
-			if (!at)
-				return sw_err_at(err, SW_INVALID, "/path",
-						 "%s: line %zu opens a quote that is never closed",
-						 c->file.show, c->next_line);
-			at++;
-			if (!stop[(unsigned char)*at])
-				return sw_err_at(err, SW_INVALID, "/path",
-						 "%s: line %zu has text after a closing quote",
-						 c->file.show, c->next_line + s->lines - 1);
+		*cell = (struct sw_csv_cell){.text = at};
+		if (*at == '"') {
+			rc = quoted_scan(c, &at, s, err);
+			if (rc != SW_OK || !at)
+				return rc;
+			cell->len = (size_t)(at - cell->text);
+			window_load(&w, at, separator, s);
+			w.stops &= w.stops - 1; /* which ends it */
 		} else {
-			bool nul;
-
-			do { /* the check of the text will refuse it */
-				at = cell_end(c, at, &high);
-				nul = *at == '\0' && at < end;
-				s->nul = s->nul || nul;
-				at += nul;
-			} while (nul);
+			at = cell_end(&w, at, separator, s, &cell->plain);
+			while (*at == '\0' && at < end) { /* the check of the text will refuse it */
+				s->nul = true;
+				at = cell_end(&w, at + 1, separator, s, &cell->plain);
+			}
+			cell->len = (size_t)(at - cell->text);
+			if (!cell->plain && cell->len > 0 && (*cell->text <= ' ' || at[-1] <= ' '))
+				trim(cell);
 		}
-		*cell = (struct sw_csv_cell){from, (size_t)(at - from)};
-		if (!quoted && cell->len > 0 && (*from <= ' ' || at[-1] <= ' '))
-			trim(cell);
-		if (*at == c->separator) {
-			at++;
-			continue;
-		}
-		/* what ends here may go on in the next block */
-		if (at + (*at == '\r') == end && !c->end)
-			return SW_OK;
-		if (*at == '\r' && at[1] != '\n')
-			return sw_err_at(err, SW_INVALID, "/path",
-					 "%s: line %zu has a carriage return (\\r) that ends no "
-					 "line: convert the file (tr '\\r' '\\n')",
-					 c->file.show, c->next_line + s->lines - 1);
-		s->high |= high;
-		at += *at == '\r';
-		s->next = at + (at < end);
-		return SW_OK;
+		if (*at != c->separator)
+			break;
 	}
+	c->cells = n;
+	/* what ends here may go on in the next block */
+	if (at + (*at == '\r') == end && !c->end)
+		return SW_OK;
+	if (*at == '\r' && at[1] != '\n')
+		return sw_err_at(err, SW_INVALID, "/path",
+				 "%s: line %zu has a carriage return (\\r) that ends no line: "
+				 "convert the file (tr '\\r' '\\n')",
+				 c->file.show, c->next_line + s->lines - 1);
+	at += *at == '\r';
+	s->next = at + (at < end);
+	return SW_OK;
 }
 
 /* Takes the quotes off a cell, in place. */

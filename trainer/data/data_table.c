@@ -393,7 +393,7 @@ static bool names_are_numbers(const struct sw_table *t)
 
 	for (size_t i = 0; i < t->columns; i++) {
 		char *text = sw_texts_text(&t->names, i);
-		const struct sw_csv_cell name = {text, strlen(text)};
+		const struct sw_csv_cell name = {.text = text, .len = strlen(text)};
 		double v;
 
 		if (i == t->target)

@@ -278,7 +278,8 @@ static sw_status values_read(struct sw_input *in, const cJSON *list)
 
 		if (!cJSON_IsString(one))
 			return SW_INVALID;
-		const struct sw_csv_cell cell = {one->valuestring, strlen(one->valuestring)};
+		const struct sw_csv_cell cell = {.text = one->valuestring,
+						 .len = strlen(one->valuestring)};
 		const sw_status rc = sw_texts_add(&in->values, &cell, &id);
 
 		if (rc != SW_OK || in->values.n == n) /* twice, or too many */

@@ -210,7 +210,8 @@ static sw_status values_choose(struct sw_input *in)
 	sw_status rc = SW_OK;
 
 	in->values = (struct sw_texts){.most = SW_TABLE_VALUES_MOST};
-	qsort(all.one, all.n, sizeof *all.one, by_count);
+	if (all.one)
+		qsort(all.one, all.n, sizeof *all.one, by_count);
 	for (size_t i = 0; i < n; i++) {
 		cell[i].text = sw_texts_text(&all, i);
 		cell[i].len = strlen(cell[i].text);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 /* --- different values --- */
@@ -129,7 +130,7 @@ static void text_look(struct sw_look_column *k, const struct sw_csv_cell *cell, 
 }
 
 /* The bits of a number, mixed: the last step of a hash (Stafford's variant 13). */
-uint64_t sw_look_hash(double v)
+static uint64_t number_hash(double v)
 {
 	uint64_t x;
 
@@ -139,29 +140,26 @@ uint64_t sw_look_hash(double v)
 	return x ^ x >> 31;
 }
 
-bool sw_look_cell(struct sw_look_column *k, const struct sw_csv_cell *cell,
-		  const struct sw_look_row *row)
+/* false: no memory. */
+static bool cell_look(struct sw_look_column *k, const struct sw_csv_cell *cell,
+		      const struct sw_look_row *row)
 {
-	bool number, same = true, is_new = true;
+	const bool target = k == row->target_look;
+	bool same = true, is_new = true;
+	const bool may = sw_cell_may_be_number(cell);
 	double v;
+	bool number = may && sw_cell_read(cell, &v);
 
-	if (k->settled && (cell->len == 0 || sw_cell_is_read(cell))) {
-		k->holes += cell->len == 0;
-		k->numbers += cell->len != 0;
-		return true;
-	}
-	number = sw_cell_read(cell, &v);
 	if (number && !k->only_point && memchr(cell->text, '.', cell->len))
 		(void)marked_number(k, cell, &v);
-	if (!number) {
-		if (!row->is_target && sw_cell_is_hole(cell)) {
-			k->holes++;
-			return true;
-		}
-		number = memchr(cell->text, ',', cell->len) && marked_number(k, cell, &v);
+	if (!number && !target && sw_cell_is_hole(cell)) {
+		k->holes++;
+		return true;
 	}
+	number = number ||
+		 (may && memchr(cell->text, ',', cell->len) && marked_number(k, cell, &v));
 	if (number)
-		number_look(k, v, row->target, row->line);
+		number_look(k, v, row->number, row->line);
 	else
 		text_look(k, cell, row->line);
 	/* of numbers a few are enough, until the first text */
@@ -169,15 +167,38 @@ bool sw_look_cell(struct sw_look_column *k, const struct sw_csv_cell *cell,
 		k->pure = false;
 		/* not one value, no index, and it is known how it writes its numbers */
 		k->settled = k->texts == 0 && k->min < k->max && !k->counts &&
-			     (k->whole ? !k->fresh : k->only_point > 0) && !row->target &&
-			     !row->is_target;
+			     (k->whole ? !k->fresh : k->only_point > 0) && !row->number;
 		return true;
 	}
-	const uint64_t key = number ? sw_look_hash(v) : XXH3_64bits(cell->text, cell->len);
-
-	if (!set_add(&k->seen, key, row->with, row->most, &same, &is_new))
+	if (!set_add(&k->seen, number ? number_hash(v) : XXH3_64bits(cell->text, cell->len),
+		     row->with, row->most, &same, &is_new))
 		return false;
 	k->fresh = k->fresh && is_new;
 	k->pure = k->pure && same;
 	return true;
+}
+
+bool sw_look_row(struct sw_look_column *look, const struct sw_csv_cell *cell, size_t n,
+		 const struct sw_look_row *row)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct sw_look_column *k = &look[i];
+
+		if (k->settled && (cell[i].plain || cell[i].len == 0)) {
+			k->holes += cell[i].len == 0;
+			k->numbers += cell[i].plain;
+		} else if (!cell_look(k, &cell[i], row)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+bool sw_look_number(const struct sw_csv_cell *cell, double *v, uint64_t *hash)
+{
+	const bool is = sw_cell_number(cell, SW_DECIMAL_POINT, v) ||
+			sw_cell_number(cell, SW_DECIMAL_COMMA, v);
+
+	*hash = is ? number_hash(*v) : XXH3_64bits(cell->text, cell->len);
+	return is;
 }

@@ -36,18 +36,18 @@ struct sw_look_column {
 	double n, v0, t0, v, t, vv, tt, vt;
 };
 
-/* Where the cell stands. */
+/* A row, beside its cells. */
 struct sw_look_row {
-	size_t line, most;    /* most: different values that are counted */
-	uint64_t with;        /* the target's hash */
-	const double *target; /* its number, or NULL */
-	bool is_target;       /* the cell is the target's, which has no holes */
+	size_t line, most;                        /* most: different values that are counted */
+	const struct sw_look_column *target_look; /* the target's column, which has no holes */
+	uint64_t with;                            /* the target's hash */
+	const double *number;                     /* its number, to correlate with; or NULL */
 };
 
-/* false: no memory. */
-bool sw_look_cell(struct sw_look_column *k, const struct sw_csv_cell *cell,
-		  const struct sw_look_row *row);
-/* The bits of a number, mixed. */
-uint64_t sw_look_hash(double v);
+/* look: of n columns. false: no memory. */
+bool sw_look_row(struct sw_look_column *look, const struct sw_csv_cell *cell, size_t n,
+		 const struct sw_look_row *row);
+/* A target as a number, which it may be, and as a hash. */
+bool sw_look_number(const struct sw_csv_cell *cell, double *v, uint64_t *hash);
 
 #endif

@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <xxhash.h>
 
 #define NAMES_SHOWN     ((size_t)8)        /* columns that an error lists */
 #define SETS_BYTES      ((size_t)64 << 20) /* for all columns' different values */
 #define SET_MOST        ((size_t)65536)
 #define SET_LEAST       ((size_t)128)
 #define CORRELATED_ROWS ((size_t)10000) /* the first, beside a target that is a number */
+#define PURE_EACH       ((size_t)1000)  /* rows */
 #define TABLE_COLUMNS   ((size_t)16000) /* so that a line a column is JSON of a size that is read */
 #define ID_ROWS_LEAST   ((size_t)10)
 #define WORDS           30 /* bytes of a text on average, from which on it is no category */
@@ -28,6 +28,7 @@ struct looking {
 	struct sw_csv_reader r;
 	struct sw_look_column *look; /* [columns] */
 	size_t most;                 /* different values of a column that are counted */
+	bool pure;                   /* a column may tell the target alone */
 	bool image;                  /* the columns are pixels, whatever they look like */
 	size_t group;                /* the column that rows are grouped by, or their number */
 };
@@ -101,7 +102,8 @@ sw_status sw_table_find(const struct sw_csv_reader *r, const char *name, long in
 					   "0 to %ld",
 					   n - 1);
 	}
-	*out = sw_texts_find(&r->names, &(struct sw_csv_cell){(char *)name, strlen(name)});
+	*out = sw_texts_find(&r->names,
+			     &(struct sw_csv_cell){.text = (char *)name, .len = strlen(name)});
 	return *out < r->columns ? SW_OK : unknown(r, name, ptr, err);
 }
 
@@ -158,6 +160,14 @@ static bool is_header(const struct sw_csv_reader *r)
 	return true;
 }
 
+static bool any_pure(const struct looking *l)
+{
+	for (size_t i = 0; i < l->r.columns; i++)
+		if (l->look[i].pure && i != l->t->target)
+			return true;
+	return false;
+}
+
 static sw_status row_look(struct looking *l, struct sw_err *err)
 {
 	const struct sw_csv_reader *r = &l->r;
@@ -179,27 +189,23 @@ static sw_status row_look(struct looking *l, struct sw_err *err)
 				 r->file.show, r->line, sw_csv_column_show(r, t->target, show),
 				 cell->len ? "\"" : "", cell->len ? cell->text : "an empty cell",
 				 cell->len ? "\"" : "");
-	const bool is = sw_cell_number(cell, SW_DECIMAL_POINT, &number) ||
-			sw_cell_number(cell, SW_DECIMAL_COMMA, &number);
-	const uint64_t with = is ? sw_look_hash(number) : XXH3_64bits(cell->text, cell->len);
+	struct sw_look_row row = {.line = r->line, .most = l->most, .target_look = k};
 
-	const struct sw_look_row of_others = {.line = r->line,
-					      .most = l->most,
-					      .with = with,
-					      .target = is && t->rows < CORRELATED_ROWS ? &number
-											: NULL};
-	struct sw_look_row of_target = of_others;
+	/* once no column tells the target alone, and none is correlated with it, it is one as all
+	 * others are */
+	if (t->rows % PURE_EACH == 0)
+		l->pure = any_pure(l);
+	if (l->pure || t->rows < CORRELATED_ROWS) {
+		const bool is = sw_look_number(cell, &number, &row.with);
 
-	of_target.is_target = true;
-	if (t->rows == 0)
-		for (size_t i = 0; i < r->columns; i++)
+		row.number = is && t->rows < CORRELATED_ROWS ? &number : NULL;
+		for (size_t i = 0; t->rows == 0 && i < r->columns; i++)
 			l->look[i].t0 = number;
-	if (k->texts == 0 && !is)
-		k->n = 0; /* no target to correlate with */
-	for (size_t i = 0; i < r->columns; i++)
-		if (!sw_look_cell(&l->look[i], &r->cell[i],
-				  i == t->target ? &of_target : &of_others))
-			return no_memory(r, err);
+		if (k->texts == 0 && !is)
+			k->n = 0; /* no target to correlate with */
+	}
+	if (!sw_look_row(l->look, r->cell, r->columns, &row))
+		return no_memory(r, err);
 	/* a number that has as many values is no class */
 	size_t id;
 

@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include <stdlib.h>
 #include <string.h>
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 static size_t slot_find(const struct sw_texts *w, const struct sw_csv_cell *cell, uint64_t hash)
@@ -114,7 +115,8 @@ size_t sw_texts_sort(const struct sw_texts *w, enum sw_decimal how, int32_t *ran
 		return 0;
 	for (size_t i = 0; i < w->n; i++) {
 		ref[i] = (struct ref){.text = sw_texts_text(w, i), .id = i};
-		const struct sw_csv_cell cell = {sw_texts_text(w, i), strlen(ref[i].text)};
+		const struct sw_csv_cell cell = {.text = sw_texts_text(w, i),
+						 .len = strlen(ref[i].text)};
 
 		numbers = numbers && sw_cell_number(&cell, how, &ref[i].number);
 	}

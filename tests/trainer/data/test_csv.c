@@ -253,7 +253,8 @@ static const struct {
 
 TEST_ROWS(cell_number_is_read_in_both_forms, numbers)
 {
-	const struct sw_csv_cell cell = {(char *)numbers[_i].text, strlen(numbers[_i].text)};
+	const struct sw_csv_cell cell = {.text = (char *)numbers[_i].text,
+					 .len = strlen(numbers[_i].text)};
 
 	for (int how = 0; how < 2; how++) {
 		const double want = how ? numbers[_i].comma : numbers[_i].point;
@@ -281,12 +282,32 @@ TEST(cell_number_has_the_bits_of_strtod)
 				      : "%.*e",
 			 (int)(s >> 40) % (i % 3 ? 20 : 10),
 			 ldexp((double)(s >> 11), (int)(s >> 3) % (i % 3 ? 120 : 40) - 90));
-		ck_assert(sw_cell_plain(&(struct sw_csv_cell){text, strlen(text)}, &v));
+		ck_assert(sw_cell_plain(&(struct sw_csv_cell){.text = text, .len = strlen(text)},
+					&v));
 		ck_assert_msg(v == strtod(text, NULL), "%s: %.17g", text, v);
-		ck_assert(sw_cell_is_read(&(struct sw_csv_cell){text, strlen(text)}));
-		ck_assert(sw_cell_read(&(struct sw_csv_cell){text, strlen(text)}, &v));
+		ck_assert(
+			sw_cell_read(&(struct sw_csv_cell){.text = text, .len = strlen(text)}, &v));
 		ck_assert_msg(v == strtod(text, NULL), "%s: %.17g", text, v);
 	}
+}
+
+/* Each at the front of a block of sixteen bytes, and across two. */
+TEST_LOOP(csv_cell_of_digits_is_seen_to_be_a_number, 0, 18)
+{
+	static const char cells[] = "7,-2.5,.5,5.,12345678.12345678,1234567890123456.7,"
+				    "12345678901234567890123456789012,,-,.,-.,1.2.3,+1,1e5,a,1 2,"
+				    "1234567890123456.7.8,123456789012345678901234567890123";
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_csv_reader r;
+	char text[400];
+
+	snprintf(text, sizeof text, "%.*s%s\n", _i, "aaaaaaaaaaaaaaaaa,", cells);
+	csv_put(text);
+	ck_assert_int_eq(sw_csv_open(&r, path, false, &err), SW_OK);
+	for (size_t i = 0; i < r.cells; i++)
+		if (_i == 0 || i > 0)
+			ck_assert_msg(r.cell[i].plain == (i < 7), "%s", r.cell[i].text);
+	sw_csv_close(&r);
 }
 
 static const struct {
@@ -312,7 +333,8 @@ static const struct {
 
 TEST_ROWS(cell_date_is_read_in_its_form, dates)
 {
-	const struct sw_csv_cell cell = {(char *)dates[_i].text, strlen(dates[_i].text)};
+	const struct sw_csv_cell cell = {.text = (char *)dates[_i].text,
+					 .len = strlen(dates[_i].text)};
 
 	for (int form = 0; form < SW_DATE_FORMS; form++) {
 		struct sw_date d;
