@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CLASSES_LIKELY 20 /* whole numbers that differ: more of them are a quantity */
-
 /* The data set of a file with options. */
 static sw_status set_read(cJSON **json, struct sw_dataset *set, const char *path,
 			  const char *options, struct sw_err *err)
@@ -28,7 +26,7 @@ static sw_status set_read(cJSON **json, struct sw_dataset *set, const char *path
 	return sw_dataset_read(set, *json, err);
 }
 
-static sw_status write_classes(struct sw_jw *w, const struct sw_table *t, bool *lone)
+static sw_status write_classes(struct sw_jw *w, const struct sw_table *t)
 {
 	const struct sw_texts *texts = &t->classes;
 	int32_t *rank = sw_malloc((texts->n + 1) * sizeof *rank);
@@ -40,8 +38,6 @@ static sw_status write_classes(struct sw_jw *w, const struct sw_table *t, bool *
 	for (size_t i = 0; i < n; i++)
 		sw_jw_str(w, sw_texts_text(texts, first[i]));
 	sw_jw_arr_end(w);
-	for (size_t i = 0; i < texts->n; i++)
-		*lone = *lone || texts->one[i].count == 1;
 	free(rank);
 	free(first);
 	return n > 0 ? SW_OK : SW_NOMEM;
@@ -85,7 +81,7 @@ static void becomes(const struct sw_table_column *c, char out[160])
 		(void)snprintf(out, 160, "what is predicted");
 }
 
-static void write_column(struct sw_jw *w, const struct sw_table *t, size_t i, bool lone)
+static void write_column(struct sw_jw *w, const struct sw_table *t, size_t i)
 {
 	const struct sw_table_column *c = &t->column[i];
 	char text[160], number[24];
@@ -100,32 +96,13 @@ static void write_column(struct sw_jw *w, const struct sw_table *t, size_t i, bo
 	sw_jw_kbool(w, "more", c->more);
 	sw_jw_kint(w, "inputs", (int64_t)inputs_of(c));
 	sw_jw_kstr(w, "becomes", text);
-	char line[200];
-
-	(void)snprintf(line, sizeof line,
-		       "line %zu: \"%s\" is not a number, as most of its cells are: %s",
-		       c->slip_line, c->slip,
-		       i == t->target ? "is it a class?" : "mend it, or leave the cell empty");
-	if (c->slip_line)
-		sw_jw_kstr(w, "warning", line);
-	else if (i == t->target && lone)
-		sw_jw_kstr(w, "warning",
-			   "one of its classes has one row: no model can learn it and be measured "
-			   "by it");
-	else if (c->gives_target)
-		sw_jw_kstr(w, "warning",
-			   "it gives the target away alone: is it known before the target is? If "
-			   "not, ignore it");
+	if (c->warning[0])
+		sw_jw_kstr(w, "warning", c->warning);
 	sw_jw_obj_end(w);
 }
 
 static sw_status write_table(struct sw_jw *w, const struct sw_table *t)
 {
-	const struct sw_table_column *target = &t->column[t->target];
-	const bool classes = !t->numbers ||
-			     (!target->more && (target->values <= 2 ||
-						(t->whole && target->values <= CLASSES_LIKELY)));
-	bool lone = false;
 	char number[24];
 	sw_status rc = SW_OK;
 
@@ -137,13 +114,13 @@ static sw_status write_table(struct sw_jw *w, const struct sw_table *t)
 	sw_jw_key(w, "target");
 	sw_jw_obj(w);
 	sw_jw_kstr(w, "column", t->header ? sw_texts_text(&t->names, t->target) : number);
-	sw_jw_kstr(w, "task", classes ? "classes" : "regression");
-	if (classes)
-		rc = write_classes(w, t, &lone);
+	sw_jw_kstr(w, "task", t->is_classes ? "classes" : "regression");
+	if (t->is_classes)
+		rc = write_classes(w, t);
 	sw_jw_obj_end(w);
 	sw_jw_karr(w, "columns");
 	for (size_t i = 0; i < t->columns; i++)
-		write_column(w, t, i, lone);
+		write_column(w, t, i);
 	sw_jw_arr_end(w);
 	return rc;
 }

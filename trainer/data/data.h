@@ -68,7 +68,7 @@ struct sw_data_about {
 	char *classes; /* the labels' texts, in the order of their numbers */
 	char *mean;    /* subtracted from a feature, or a channel's pixel, as it is in the file */
 	char *std;     /* by which it is then divided */
-	char odd[200]; /* a likely mistake in a table: a line with its pointer; or "" */
+	char odd[300]; /* a likely mistake in a table: a line with its pointer; or "" */
 	bool too_big;  /* one of them would have had over SW_DATA_ABOUT_MOST bytes */
 };
 

@@ -133,10 +133,7 @@ static sw_status classes_make(struct sw_table_rows *m, struct sw_err *err)
 	sw_status rc = rank && first ? SW_OK : no_memory(m, err);
 
 	if (rc == SW_OK && m->classes.others)
-		rc = sw_err_at(err, SW_TOO_BIG, "/label",
-			       "the label has over %d classes: is it a number to predict (loss "
-			       "\"mse\")?",
-			       SW_DATASET_MAX_CLASSES);
+		rc = sw_table_many(err);
 	if (rc == SW_OK) {
 		out->classes =
 			sw_texts_sort(&m->classes, m->t.column[m->t.target].decimal, rank, first);
@@ -408,7 +405,8 @@ static bool names_are_numbers(const struct sw_table *t)
 /* Says what is allowed, but likely a mistake: the first that it finds. */
 static void look_for_odd(struct sw_table_rows *m)
 {
-	char *odd = m->out->about.odd, show[44];
+	const struct sw_csv_reader names = {.names = m->t.names};
+	char *odd = m->out->about.odd, show[48];
 	const size_t cap = sizeof m->out->about.odd;
 	const struct sw_table *t = &m->t;
 
@@ -416,18 +414,10 @@ static void look_for_odd(struct sw_table_rows *m)
 		(void)snprintf(odd, cap,
 			       AT "/header: the first line is all numbers, and is taken for the "
 				  "names of the columns: \"header\": false makes a row of it");
-	else if (m->out->classes > 9 && m->out->classes > t->rows / 2)
-		(void)snprintf(odd, cap,
-			       AT "/label: %zu classes in %zu rows: is it an id, or a number to "
-				  "predict (loss \"mse\")?",
-			       m->out->classes, t->rows);
-	for (size_t i = 0; t->header && !*odd && i < t->columns; i++)
-		if (t->column[i].gives_target)
-			(void)snprintf(odd, cap,
-				       AT
-				       "/columns: \"%s\" gives the label away alone: is it known "
-				       "before the label is? If not, \"ignore\" it",
-				       sw_text_show(sw_texts_text(&t->names, i), show));
+	for (size_t i = 0; !*odd && i < t->columns; i++)
+		if (t->column[i].warning[0] && (i != t->target || m->want->classes))
+			(void)snprintf(odd, cap, AT ": column %s: %s",
+				       sw_csv_column_show(&names, i, show), t->column[i].warning);
 }
 
 static sw_status shape_make(struct sw_table_rows *m, struct sw_err *err)

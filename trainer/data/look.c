@@ -119,9 +119,8 @@ static void text_look(struct sw_look_column *k, const struct sw_csv_cell *cell, 
 		k->forms = (1u << SW_DATE_FORMS) - 1;
 	}
 	k->bytes += cell->len;
-	/* one that is no date ends the looking, but for the first texts */
-	if (k->dates + 1 < k->texts && k->texts > SW_LOOK_DATES)
-		return;
+	if (k->dates + 1 < k->texts)
+		return; /* one that is no date ends the looking */
 	for (unsigned f = 0; f < SW_DATE_FORMS; f++)
 		forms |= sw_cell_date(cell, (enum sw_date_form)f, &date) ? 1u << f : 0;
 	k->dates += forms != 0;

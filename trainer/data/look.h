@@ -7,8 +7,6 @@
 
 /* Numbers of a column that differ and are counted: what it is does not hang on more. */
 #define SW_LOOK_NUMBERS ((size_t)1024)
-/* Texts of a column that is no date's, among which dates are looked for. */
-#define SW_LOOK_DATES ((size_t)100)
 
 /* Different values, by their hashes, each with that of the target that it was met with. */
 struct sw_look_set {

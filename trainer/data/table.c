@@ -17,6 +17,7 @@
 #define CORRELATED_ROWS ((size_t)10000) /* the first, beside a target that is a number */
 #define PURE_EACH       ((size_t)1000)  /* rows */
 #define TABLE_COLUMNS   ((size_t)16000) /* so that a line a column is JSON of a size that is read */
+#define CLASSES_LIKELY  ((size_t)20)    /* whole numbers that differ: more of them are a quantity */
 #define ID_ROWS_LEAST   ((size_t)10)
 #define WORDS           30 /* bytes of a text on average, from which on it is no category */
 
@@ -310,10 +311,6 @@ static void text_is(struct sw_table_column *c, const struct sw_look_column *k, s
 		c->kind = SW_KIND_TEXT;
 		c->why = "most values are there once";
 	}
-	const size_t looked = k->texts < SW_LOOK_DATES ? k->texts : SW_LOOK_DATES;
-
-	if (c->why && c->kind != SW_KIND_CONSTANT && k->dates * 3 >= looked)
-		c->why = "its dates have several forms: write all in one";
 }
 
 /* Does it tell the target alone? A value that is there once tells nothing. */
@@ -330,13 +327,71 @@ static bool gives_target(const struct looking *l, const struct sw_look_column *k
 	       vt * vt > 0.99999 * vv * tt;
 }
 
-/* Of few values a column is no number, but that is worth a word. */
-static void slip_keep(struct sw_table_column *c, const struct sw_look_column *k)
+/* Of money, of percent, or of no ASCII: € and the like. */
+static bool is_sign(char c)
 {
-	if (!is_slip(k))
-		return;
-	c->slip_line = k->text_line;
-	memcpy(c->slip, k->text, sizeof c->slip);
+	return c == '$' || c == '%' || c == ' ' || (unsigned char)c >= 0x80;
+}
+
+/* "$1,200.00", "7 %": a number, but for a sign in front of it or behind; *n bytes at *sign. */
+static bool has_sign(const char *text, const char **sign, size_t *n)
+{
+	struct sw_csv_cell c = {.text = (char *)text, .len = strlen(text)};
+	char digits[44];
+	double v;
+
+	for (*sign = text; is_sign(*c.text); c.text++)
+		c.len--;
+	*n = (size_t)(c.text - text);
+	if (*n == 0) {
+		while (c.len > 0 && is_sign(c.text[c.len - 1]))
+			c.len--;
+		*sign = text + c.len;
+		*n = strlen(*sign);
+	}
+	memcpy(digits, c.text, c.len);
+	digits[c.len] = '\0';
+	c.text = digits;
+	return *n > 0 && (sw_cell_number(&c, SW_DECIMAL_POINT, &v) ||
+			  sw_cell_number(&c, SW_DECIMAL_COMMA, &v));
+}
+
+/* What is allowed, but likely a mistake: the first that there is. */
+static void warning_make(const struct looking *l, size_t i)
+{
+	struct sw_table_column *c = &l->t->column[i];
+	const struct sw_look_column *k = &l->look[i];
+	const struct sw_texts *classes = &l->t->classes;
+	const bool target = i == l->t->target, class = target && l->t->is_classes;
+	const size_t cap = sizeof c->warning;
+	const char *sign;
+	bool lone = false;
+	size_t n;
+
+	for (size_t j = 0; class && j < classes->n; j++)
+		lone = lone || classes->one[j].count == 1;
+	if (is_slip(k))
+		(void)snprintf(c->warning, cap,
+			       "line %zu: \"%s\" is not a number, as most of its cells are: %s",
+			       k->text_line, k->text,
+			       target ? "is it a class?" : "mend it, or leave the cell empty");
+	else if (k->texts > k->numbers && has_sign(k->text, &sign, &n))
+		(void)snprintf(c->warning, cap,
+			       "line %zu: \"%s\" would be a number without \"%.*s\": take that out",
+			       k->text_line, k->text, (int)n, sign);
+	else if (class && classes->n > 9 && classes->n > l->t->rows / 2)
+		(void)snprintf(c->warning, cap,
+			       "%zu classes in %zu rows: is it an id, or a number to predict (loss "
+			       "\"mse\")?",
+			       classes->n, l->t->rows);
+	else if (lone)
+		(void)snprintf(c->warning, cap,
+			       "one of its classes has one row: no model can learn it and be "
+			       "measured by it");
+	else if (!target && !c->why && gives_target(l, k))
+		(void)snprintf(c->warning, cap,
+			       "it gives the target away alone: is it known before the target is? "
+			       "If not, ignore it");
 }
 
 static sw_status column_is(const struct looking *l, size_t i, struct sw_err *err)
@@ -362,7 +417,6 @@ static sw_status column_is(const struct looking *l, size_t i, struct sw_err *err
 		c->kind = i == l->t->target ? SW_KIND_TARGET : SW_KIND_IGNORED;
 		if (i == l->t->target && is_slip(k) && !few)
 			return slip(l, i, err);
-		slip_keep(c, k);
 		c->why = i == l->t->target ? NULL
 			 : i == l->group   ? "rows are grouped by it"
 					   : "as asked";
@@ -378,14 +432,19 @@ static sw_status column_is(const struct looking *l, size_t i, struct sw_err *err
 		return no_date(l, i, err);
 	if (k->asked == SW_KIND_NUMBER && k->texts)
 		return slip(l, i, err);
-	if (k->asked == SW_KIND_N && is_slip(k)) {
-		/* texts that come again and again are meant */
-		if (!few && k->texts <= (l->t->rows / 1000 > 3 ? l->t->rows / 1000 : 3))
-			return slip(l, i, err);
-		slip_keep(c, k);
-	}
-	c->gives_target = !c->why && gives_target(l, k);
+	/* texts that come again and again are meant */
+	if (k->asked == SW_KIND_N && is_slip(k) && !few &&
+	    k->texts <= (l->t->rows / 1000 > 3 ? l->t->rows / 1000 : 3))
+		return slip(l, i, err);
 	return SW_OK;
+}
+
+sw_status sw_table_many(struct sw_err *err)
+{
+	return sw_err_at(err, SW_TOO_BIG, "/label",
+			 "the label has over %d classes: is it a number to predict (loss "
+			 "\"mse\")?",
+			 SW_DATASET_MAX_CLASSES);
 }
 
 static sw_status all_are(struct looking *l, struct sw_err *err)
@@ -398,10 +457,19 @@ static sw_status all_are(struct looking *l, struct sw_err *err)
 			l->t->decimal = SW_DECIMAL_COMMA;
 	for (size_t i = 0; rc == SW_OK && i < l->t->columns; i++)
 		rc = column_is(l, i, err);
+	const struct sw_table_column *c = &l->t->column[l->t->target];
+
+	l->t->is_classes =
+		target->texts || (target->only_point && target->only_comma) ||
+		(!c->more && (c->values <= 2 || (target->whole && c->values <= CLASSES_LIKELY)));
 	bool any = false;
 
-	for (size_t i = 0; i < l->t->columns; i++)
+	for (size_t i = 0; rc == SW_OK && i < l->t->columns; i++) {
 		any = any || (i != l->t->target && !l->t->column[i].why);
+		warning_make(l, i);
+	}
+	if (rc == SW_OK && target->texts && l->t->classes.others)
+		rc = sw_table_many(err);
 	if (rc == SW_OK && target->seen.n == 1)
 		rc = sw_err_at(err, SW_INVALID, "/label", "%s: all rows have the same label",
 			       l->r.file.show);
@@ -415,8 +483,6 @@ static sw_status all_are(struct looking *l, struct sw_err *err)
 			"%s has no column to learn from: all are left out, the first because "
 			"%s",
 			l->r.file.show, l->t->column[l->t->target == 0 ? 1 : 0].why);
-	l->t->numbers = target->texts == 0 && !(target->only_point && target->only_comma);
-	l->t->whole = l->t->numbers && target->whole;
 	return rc;
 }
 

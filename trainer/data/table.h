@@ -12,7 +12,8 @@
  * Holes     sw_cell_is_hole(). The target has none.
  * Refused   Numbers with texts in up to 3 cells, or in one of a thousand, likely a slip (with more,
  *           or of up to 40 different values, it is a category, and said); a header that comes
- *           twice, two columns of one name, one class alone, and no column to learn from.
+ *           twice, two columns of one name, one class alone, over 65,536 of words, and no column to
+ *           learn from.
  * Memory    Some numbers a column, and up to 64 MiB to count different values.
  * Cost      One pass over the file.
  * Errors    Those of trainer/data/csv.h; err->ptr is "/path", "/label" or "/columns/...", relative
@@ -45,12 +46,10 @@ struct sw_table_column {
 	enum sw_decimal decimal; /* of numbers, a target's too */
 	enum sw_date_form form;
 	size_t holes;
-	size_t values;    /* that differ */
-	bool more;        /* there are more than these */
-	const char *why;  /* it is left out; or NULL */
-	size_t slip_line; /* where a text stands between its numbers, likely a slip; 0: nowhere */
-	char slip[44];
-	bool gives_target; /* it tells the target alone, as far as looking can say */
+	size_t values;     /* that differ */
+	bool more;         /* there are more than these */
+	const char *why;   /* it is left out; or NULL */
+	char warning[200]; /* what is likely a mistake; or "" */
 };
 
 struct sw_table {
@@ -59,8 +58,7 @@ struct sw_table {
 	bool header, latin1;
 	enum sw_decimal decimal;
 	struct sw_texts classes;        /* the target's texts; of numbers the first 1,024 */
-	bool numbers;                   /* the target's cells are */
-	bool whole;                     /* whole ones */
+	bool is_classes;                /* the target is likely one of classes, not a quantity */
 	struct sw_texts names;          /* of the columns, where there is a header */
 	struct sw_table_column *column; /* [columns] */
 };
@@ -70,6 +68,8 @@ struct sw_table {
 SW_NODISCARD sw_status sw_table_look(struct sw_table *t, const char *path, const char *label,
 				     const struct sw_dataset *set, struct sw_err *err);
 void sw_table_fini(struct sw_table *t);
+/* Refuses a label of too many classes. */
+sw_status sw_table_many(struct sw_err *err);
 
 /* The column that a data set names, by its place: name NULL: index, from the end if it is negative.
  * key: "label", for the line. Of a reader that has its names. */

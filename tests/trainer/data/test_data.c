@@ -185,16 +185,17 @@ TEST_ROWS(target_large_beside_its_range_is_scaled, large)
 static const struct {
 	const char *text, *says;
 } odd[] = {
-	{"a,y\n1,0\n2,1\n3,0\n", ""},
-	{"0,y\n1,0\n2,1\n3,0\n", ""}, /* as pandas numbers columns */
+	{"a,y\n1,0\n2,1\n3,0\n3,1\n", ""},
+	{"0,y\n1,0\n2,1\n3,0\n3,1\n", ""}, /* as pandas numbers columns */
 	{"0.5,y\n1,0\n2,1\n3,0\n", "/trainer/dataset/header: the first line is all numbers, and is "
 				   "taken for the names of the columns: "
 				   "\"header\": false makes a row of it"},
 	{"a,b,y\nu,1,0\nv,2,1\nu,3,0\nv,1,1\nu,2,0\nv,3,1\nu,1,0\nv,2,1\nu,3,0\nv,1,1\n",
-	 "/trainer/dataset/columns: \"a\" gives the label away alone: is it known before the label "
-	 "is? If not, \"ignore\" it"},
+	 "/trainer/dataset: column \"a\": it gives the target away alone: is it known before the "
+	 "target is? If not, ignore it"},
 	{"a,y\n1,q0\n2,q1\n3,q2\n4,q3\n5,q4\n6,q5\n7,q6\n8,q7\n9,q8\n1,q9\n2,q9\n",
-	 "/trainer/dataset/label: 10 classes in 11 rows: is it an id, or a number to predict (loss "
+	 "/trainer/dataset: column \"y\": 10 classes in 11 rows: is it an id, or a number to "
+	 "predict (loss "
 	 "\"mse\")?"},
 };
 
