@@ -12,8 +12,8 @@
  *		sw_peek_close(db);
  *	}
  *
- * A walk with fewer failures than the number fails the test: it was not over what the test is about.
- * A build without SW_FAULTS has the last round alone.
+ * A walk that meets fewer failures than the number fails the test: it was not over what the test is
+ * about. A build without SW_FAULTS has the last round alone.
  */
 #ifndef SW_TESTS_WALK_H
 #define SW_TESTS_WALK_H

@@ -23,104 +23,111 @@ struct fixture {
 	struct sw_err fatal; /* code SW_OK: none */
 };
 
+static struct fixture f; /* a test has one, of its own process */
+
 static inline void fixture_wake(void *user)
 {
-	struct fixture *f = user;
-
-	pthread_mutex_lock(&f->lock);
-	f->wakes++;
-	pthread_cond_broadcast(&f->woken);
-	pthread_mutex_unlock(&f->lock);
+	(void)user;
+	pthread_mutex_lock(&f.lock);
+	f.wakes++;
+	pthread_cond_broadcast(&f.woken);
+	pthread_mutex_unlock(&f.lock);
 }
 
 static inline void fixture_fatal(void *user, const struct sw_err *e)
 {
-	struct fixture *f = user;
-
-	pthread_mutex_lock(&f->lock);
-	f->fatal = *e;
-	pthread_cond_broadcast(&f->woken);
-	pthread_mutex_unlock(&f->lock);
+	(void)user;
+	pthread_mutex_lock(&f.lock);
+	f.fatal = *e;
+	pthread_cond_broadcast(&f.woken);
+	pthread_mutex_unlock(&f.lock);
 }
 
-static inline sw_status fixture_try_open(struct fixture *f, struct sw_err *err)
+static inline sw_status fixture_try_open(struct sw_err *err)
 {
-	const struct sw_store_hooks hooks = {fixture_wake, fixture_fatal, f};
+	const struct sw_store_hooks hooks = {fixture_wake, fixture_fatal, NULL};
 
-	return sw_store_open(&f->store, f->dir, &hooks, err);
+	return sw_store_open(&f.store, f.dir, &hooks, err);
 }
 
-static inline void fixture_open(struct fixture *f)
+static inline void fixture_open(void)
 {
 	struct sw_err err = SW_ERR_INIT;
 
-	ck_assert_msg(fixture_try_open(f, &err) == SW_OK, "%s", err.msg);
+	ck_assert_msg(fixture_try_open(&err) == SW_OK, "%s", err.msg);
 }
 
-static inline void fixture_close(struct fixture *f)
+static inline void fixture_close(void)
 {
-	sw_store_close(f->store);
-	f->store = NULL;
+	sw_store_close(f.store);
+	f.store = NULL;
 	ck_assert_int_le(atomic_load(&vfs_writers_most), 1); /* DESIGN: one connection writes */
 }
 
 /* A directory, no store yet. */
-static inline void fixture_init(struct fixture *f)
+static inline void fixture_init(void)
 {
-	*f = (struct fixture){.store = NULL};
-	(void)snprintf(f->dir, sizeof f->dir, "%s/sweepd-store-XXXXXX", folder_of_tests());
-	ck_assert_ptr_nonnull(mkdtemp(f->dir));
-	(void)snprintf(f->path, sizeof f->path, "%s/sweepd.db", f->dir);
-	(void)snprintf(vfs_watched, sizeof vfs_watched, "%s", f->path);
+	f = (struct fixture){.store = NULL};
+	(void)snprintf(f.dir, sizeof f.dir, "%s/sweepd-store-XXXXXX", folder_of_tests());
+	ck_assert_ptr_nonnull(mkdtemp(f.dir));
+	(void)snprintf(f.path, sizeof f.path, "%s/sweepd.db", f.dir);
+	(void)snprintf(vfs_watched, sizeof vfs_watched, "%s", f.path);
 	fault_vfs_install();
-	ck_assert_int_eq(pthread_mutex_init(&f->lock, NULL), 0);
-	ck_assert_int_eq(pthread_cond_init(&f->woken, NULL), 0);
+	ck_assert_int_eq(pthread_mutex_init(&f.lock, NULL), 0);
+	ck_assert_int_eq(pthread_cond_init(&f.woken, NULL), 0);
 }
 
-static inline void fixture_fini(struct fixture *f)
+static inline void fixture_fini(void)
 {
 	char name[400];
 	const struct dirent *e;
 
-	fixture_close(f);
-	DIR *d = opendir(f->dir);
+	fixture_close();
+	DIR *d = opendir(f.dir);
 	while (d != NULL && (e = readdir(d)) != NULL) {
-		(void)snprintf(name, sizeof name, "%s/%s", f->dir, e->d_name);
+		(void)snprintf(name, sizeof name, "%s/%s", f.dir, e->d_name);
 		(void)unlink(name);
 	}
 	if (d != NULL)
 		(void)closedir(d);
-	(void)rmdir(f->dir);
-	pthread_cond_destroy(&f->woken);
-	pthread_mutex_destroy(&f->lock);
+	(void)rmdir(f.dir);
+	pthread_cond_destroy(&f.woken);
+	pthread_mutex_destroy(&f.lock);
+}
+
+/* Another directory, for the next round of a loop. */
+static inline void fixture_renew(void)
+{
+	fixture_fini();
+	fixture_init();
 }
 
 /* Sleeps until the store has woken its owner once more than *seen. True: it has failed. */
-static inline bool fixture_sleep(struct fixture *f, unsigned *seen)
+static inline bool fixture_sleep(unsigned *seen)
 {
-	pthread_mutex_lock(&f->lock);
-	while (f->wakes == *seen && f->fatal.code == SW_OK)
-		pthread_cond_wait(&f->woken, &f->lock);
-	*seen = f->wakes;
-	const bool failed = f->fatal.code != SW_OK;
+	pthread_mutex_lock(&f.lock);
+	while (f.wakes == *seen && f.fatal.code == SW_OK)
+		pthread_cond_wait(&f.woken, &f.lock);
+	*seen = f.wakes;
+	const bool failed = f.fatal.code != SW_OK;
 
-	pthread_mutex_unlock(&f->lock);
+	pthread_mutex_unlock(&f.lock);
 	return failed;
 }
 
 /* Polls at each wake until *n is at least want. */
-static inline void fixture_wait(struct fixture *f, const unsigned *n, unsigned want)
+static inline void fixture_wait(const unsigned *n, unsigned want)
 {
-	for (unsigned seen = 0; sw_store_poll(f->store), *n < want;)
-		ck_assert_msg(!fixture_sleep(f, &seen), "%s", f->fatal.msg);
+	for (unsigned seen = 0; sw_store_poll(f.store), *n < want;)
+		ck_assert_msg(!fixture_sleep(&seen), "%s", f.fatal.msg);
 }
 
-static inline void fixture_wait_fatal(struct fixture *f)
+static inline void fixture_wait_fatal(void)
 {
-	pthread_mutex_lock(&f->lock);
-	while (f->fatal.code == SW_OK)
-		pthread_cond_wait(&f->woken, &f->lock);
-	pthread_mutex_unlock(&f->lock);
+	pthread_mutex_lock(&f.lock);
+	while (f.fatal.code == SW_OK)
+		pthread_cond_wait(&f.woken, &f.lock);
+	pthread_mutex_unlock(&f.lock);
 }
 
 static inline void count_done(void *arg)
@@ -137,12 +144,12 @@ static inline struct sw_tx *tx_new(void)
 }
 
 /* Commits and waits until it is on disk. */
-static inline void commit_now(struct fixture *f, struct sw_tx *tx)
+static inline void commit_now(struct sw_tx *tx)
 {
 	unsigned done = 0;
 
-	ck_assert_int_eq(sw_store_commit(f->store, tx, count_done, &done), SW_OK);
-	fixture_wait(f, &done, 1);
+	ck_assert_int_eq(sw_store_commit(f.store, tx, count_done, &done), SW_OK);
+	fixture_wait(&done, 1);
 }
 
 static inline void put_sweep(struct sw_tx *tx, int64_t sweep)
@@ -178,15 +185,14 @@ static inline void put_report(struct sw_tx *tx, int64_t trial, int64_t seq, doub
 	sw_tx_report(tx, &row);
 }
 
-/* A store with sweep 1 and its trial 1. */
-static inline void fixture_begin(struct fixture *f)
+/* Opens it, with sweep 1 and its trial 1. */
+static inline void fixture_begin(void)
 {
-	fixture_init(f);
-	fixture_open(f);
+	fixture_open();
 	struct sw_tx *tx = tx_new();
 	put_sweep(tx, 1);
 	put_trial(tx, 1, 1);
-	commit_now(f, tx);
+	commit_now(tx);
 }
 
 #endif

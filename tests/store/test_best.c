@@ -79,7 +79,7 @@ static void put_attempt(struct sw_tx *tx, int64_t t, int attempt, int64_t *ev)
 	}
 }
 
-static void fill(struct fixture *f)
+static void fill(void)
 {
 	static const char *const states[] = {"COMPLETED", "PRUNED",    "RUNNING",   "FAILED",
 					     "PAUSED",    "COMPLETED", "CANCELLED", "INFEASIBLE"};
@@ -106,7 +106,7 @@ static void fill(struct fixture *f)
 		for (int a = 1; a <= trials[t].attempts; a++)
 			put_attempt(tx, t, a, &ev);
 	}
-	commit_now(f, tx);
+	commit_now(tx);
 }
 
 static const struct {
@@ -190,11 +190,8 @@ static void check_row(const struct ask *a, size_t i, int last)
 
 TEST_ROWS(best_agrees_with_the_plain_computation, scopes)
 {
-	struct fixture f;
-
-	fixture_init(&f);
-	fixture_open(&f);
-	fill(&f);
+	fixture_open();
+	fill();
 	for (int k = 0; k < 4; k++) {
 		struct ask a = {
 			.scope = scopes[_i].scope, .maximize = k & 1, .n = k & 2 ? 5 : TRIALS};
@@ -229,7 +226,6 @@ TEST_ROWS(best_agrees_with_the_plain_computation, scopes)
 		ck_assert_uint_eq(a.got, want);
 		ck_assert_uint_gt(want, 4);
 	}
-	fixture_fini(&f);
 }
 
 static const char *const bad_scopes[] = {"",
@@ -249,33 +245,29 @@ static const char *const bad_scopes[] = {"",
 
 TEST_ROWS(best_of_an_unknown_scope_is_refused, bad_scopes)
 {
-	struct fixture f;
 	struct ask a = {.scope = bad_scopes[_i], .n = 1};
 
-	fixture_begin(&f);
+	fixture_begin();
 	sw_store_read_now(f.store, ask_work, &a);
 	ck_assert_int_eq(a.rc, SW_INVALID);
 	ck_assert_str_eq(a.err.ptr, "/scope");
-	fixture_fini(&f);
 }
 
 TEST(best_of_means_that_overflow_leaves_them_out)
 {
-	struct fixture f;
 	struct ask a = {.scope = "avg", .n = 5};
 	struct sw_tx *tx = tx_new();
 
-	fixture_begin(&f);
+	fixture_begin();
 	put_trial(tx, 1, 2);
 	put_report(tx, 1, 1, 1.7e308);
 	put_report(tx, 1, 2, 1.7e308);
 	put_report(tx, 2, 3, 1);
-	commit_now(&f, tx);
+	commit_now(tx);
 	sw_store_read_now(f.store, ask_work, &a);
 	ck_assert_msg(a.rc == SW_OK, "%s", a.err.msg);
 	ck_assert_uint_eq(a.got, 1);
 	ck_assert_int_eq(a.trial[0], 2);
-	fixture_fini(&f);
 }
 
 /* --- where trials stand --- */
@@ -330,13 +322,10 @@ static void standing_work(struct sw_db *db, void *arg)
 TEST(trials_stand_at_the_last_value_of_their_curves)
 {
 	static struct stand s;
-	struct fixture f;
 
-	fixture_init(&f);
-	fixture_open(&f);
-	fill(&f);
+	fixture_open();
+	fill();
 	sw_store_read_now(f.store, standing_work, &s);
-	fixture_fini(&f);
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(fixture_init, fixture_fini)

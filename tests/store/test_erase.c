@@ -11,7 +11,7 @@ static const char *const tables[] = {"trial", "attempt", "report", "decision",
 #define KEPT     7
 
 /* A sweep with so many reports in each of so many trials, and rows in each table. */
-static void put_all(struct fixture *f, int64_t sweep, int64_t trials, int64_t reports)
+static void put_all(int64_t sweep, int64_t trials, int64_t reports)
 {
 	const char *metrics =
 		"{\"loss\":0.125,\"words\":\"so that a row takes the room of a usual one\"}";
@@ -55,19 +55,18 @@ static void put_all(struct fixture *f, int64_t sweep, int64_t trials, int64_t re
 			sw_tx_decision(tx, &judged);
 		}
 	}
-	commit_now(f, tx);
+	commit_now(tx);
 }
 
 /* Rows of a sweep in a table, by a reader of the test's own; trial 0: of any. */
-static int64_t count_rows(const struct fixture *f, const char *table, int64_t sweep, int64_t trial)
+static int64_t count_rows(const char *table, int64_t sweep, int64_t trial)
 {
 	struct sw_err err = SW_ERR_INIT;
 	sqlite3 *conn = NULL;
 	char sql[200];
 	int64_t n = -1;
 
-	ck_assert_int_eq(sw_file_connect(&conn, f->path, f->path, SQLITE_OPEN_READONLY, &err),
-			 SW_OK);
+	ck_assert_int_eq(sw_file_connect(&conn, f.path, f.path, SQLITE_OPEN_READONLY, &err), SW_OK);
 	(void)snprintf(sql, sizeof sql, "SELECT count(*) FROM %s WHERE sweep = %d%s%.0d", table,
 		       (int)sweep, trial != 0 ? " AND trial = " : "", (int)trial);
 	ck_assert_msg(sw_sql_int(conn, sql, &n, &err) == SW_OK, "%s", err.msg);
@@ -88,85 +87,72 @@ static void on_erased(void *arg, int64_t bytes)
 	e->bytes = bytes;
 }
 
-static int64_t erase_now(struct fixture *f, int64_t sweep, int64_t kept)
+static int64_t erase_now(int64_t sweep, int64_t kept)
 {
 	struct erased e = {0};
 
-	ck_assert_int_eq(sw_store_erase(f->store, sweep, kept, on_erased, &e), SW_OK);
-	fixture_wait(f, &e.n, 1);
+	ck_assert_int_eq(sw_store_erase(f.store, sweep, kept, on_erased, &e), SW_OK);
+	fixture_wait(&e.n, 1);
 	return e.bytes;
 }
 
 TEST(erased_sweep_has_no_rows_and_its_neighbours_have_all_of_theirs)
 {
-	struct fixture f;
-
-	fixture_init(&f);
-	fixture_open(&f);
+	fixture_open();
 	for (int64_t sweep = 1; sweep <= 3; sweep++)
-		put_all(&f, sweep, 12, 100);
-	ck_assert_int_gt(erase_now(&f, 2, 0), 100 * 1000);
+		put_all(sweep, 12, 100);
+	ck_assert_int_gt(erase_now(2, 0), 100 * 1000);
 	for (size_t i = 0; i < TABLES_N; i++) {
-		ck_assert_int_eq(count_rows(&f, tables[i], 2, 0), 0);
-		ck_assert_int_gt(count_rows(&f, tables[i], 1, 0), 0);
-		ck_assert_int_eq(count_rows(&f, tables[i], 1, 0), count_rows(&f, tables[i], 3, 0));
+		ck_assert_int_eq(count_rows(tables[i], 2, 0), 0);
+		ck_assert_int_gt(count_rows(tables[i], 1, 0), 0);
+		ck_assert_int_eq(count_rows(tables[i], 1, 0), count_rows(tables[i], 3, 0));
 	}
-	ck_assert_int_eq(count_rows(&f, "report", 3, 0), 1200);
-	ck_assert_int_eq(count_rows(&f, "sampler", 2, 0), 0);
-	ck_assert_int_eq(count_rows(&f, "sweep", 2, 0), 1);
-	ck_assert_int_eq(erase_now(&f, 2, 0), 0); /* again: there is nothing to do */
-	fixture_fini(&f);
+	ck_assert_int_eq(count_rows("report", 3, 0), 1200);
+	ck_assert_int_eq(count_rows("sampler", 2, 0), 0);
+	ck_assert_int_eq(count_rows("sweep", 2, 0), 1);
+	ck_assert_int_eq(erase_now(2, 0), 0); /* again: there is nothing to do */
 }
 
 TEST(kept_trial_stays_whole)
 {
-	struct fixture f;
-
-	fixture_init(&f);
-	fixture_open(&f);
-	put_all(&f, 1, 12, 100);
-	(void)erase_now(&f, 1, KEPT);
+	fixture_open();
+	put_all(1, 12, 100);
+	(void)erase_now(1, KEPT);
 	for (size_t i = 0; i < TABLES_N; i++) {
 		const bool of_sweep = strcmp(tables[i], "event") == 0 ||
 				      strcmp(tables[i], "prior") == 0;
-		const int64_t all = count_rows(&f, tables[i], 1, 0);
+		const int64_t all = count_rows(tables[i], 1, 0);
 
-		ck_assert_int_eq(all, of_sweep ? 0 : count_rows(&f, tables[i], 1, KEPT));
+		ck_assert_int_eq(all, of_sweep ? 0 : count_rows(tables[i], 1, KEPT));
 		ck_assert_int_eq(all > 0, !of_sweep);
 	}
-	ck_assert_int_eq(count_rows(&f, "report", 1, KEPT), 100);
-	fixture_fini(&f);
+	ck_assert_int_eq(count_rows("report", 1, KEPT), 100);
 }
 
 TEST(erasure_that_a_close_cut_short_goes_on_when_it_is_begun_again)
 {
-	struct fixture f;
 	struct erased never = {0};
 
-	fixture_init(&f);
-	fixture_open(&f);
-	put_all(&f, 1, 40, 200);
+	fixture_open();
+	put_all(1, 40, 200);
 	ck_assert_int_eq(sw_store_erase(f.store, 1, 0, on_erased, &never), SW_OK);
-	fixture_close(&f);
+	fixture_close();
 	ck_assert_uint_eq(never.n, 0);
-	fixture_open(&f);
-	(void)erase_now(&f, 1, 0);
-	ck_assert_int_eq(count_rows(&f, "report", 1, 0), 0);
-	ck_assert_int_eq(count_rows(&f, "trial", 1, 0), 0);
-	fixture_fini(&f);
+	fixture_open();
+	(void)erase_now(1, 0);
+	ck_assert_int_eq(count_rows("report", 1, 0), 0);
+	ck_assert_int_eq(count_rows("trial", 1, 0), 0);
 }
 
 /* Writes go between the slices of an erasure, however many there are. */
 TEST(erasure_ends_though_writes_never_do)
 {
-	struct fixture f;
 	struct erased e = {0};
 	unsigned done = 0, sent = 0, seen = 0;
 
-	fixture_init(&f);
-	fixture_open(&f);
-	put_all(&f, 1, 1, 1);
-	put_all(&f, 2, 10, 40);
+	fixture_open();
+	put_all(1, 1, 1);
+	put_all(2, 10, 40);
 	ck_assert_int_eq(sw_store_erase(f.store, 2, 0, on_erased, &e), SW_OK);
 	for (; e.n == 0; sw_store_poll(f.store)) {
 		while (sent < done + 4) {
@@ -175,12 +161,11 @@ TEST(erasure_ends_though_writes_never_do)
 			put_report(tx, 1, 2 + (int64_t)sent++, 1);
 			ck_assert_int_eq(sw_store_commit(f.store, tx, count_done, &done), SW_OK);
 		}
-		ck_assert(!fixture_sleep(&f, &seen));
+		ck_assert(!fixture_sleep(&seen));
 	}
-	fixture_wait(&f, &done, sent);
-	ck_assert_int_eq(count_rows(&f, "report", 2, 0), 0);
-	ck_assert_int_eq(count_rows(&f, "report", 1, 0), 1 + (int64_t)sent);
-	fixture_fini(&f);
+	fixture_wait(&done, sent);
+	ck_assert_int_eq(count_rows("report", 2, 0), 0);
+	ck_assert_int_eq(count_rows("report", 1, 0), 1 + (int64_t)sent);
 }
 
 static int64_t size_of(const char *path, const char *suffix)
@@ -200,51 +185,44 @@ static void sleep_a_little(void)
 
 TEST(file_and_log_shrink_when_nobody_writes)
 {
-	struct fixture f;
-
-	fixture_init(&f);
-	fixture_open(&f);
-	put_all(&f, 1, 2, 10);
-	put_all(&f, 2, 40, 400);
+	fixture_open();
+	put_all(1, 2, 10);
+	put_all(2, 40, 400);
 	while (size_of(f.path, "-wal") > 0) /* into the file, as soon as nobody writes */
 		sleep_a_little();
 	const int64_t before = size_of(f.path, "");
-	const int64_t freed = erase_now(&f, 2, 0);
+	const int64_t freed = erase_now(2, 0);
 
 	ck_assert_int_gt(freed, before / 2);
 	while (size_of(f.path, "-wal") > 0 || size_of(f.path, "") > before - freed + (2 << 20))
 		sleep_a_little();
-	ck_assert_int_eq(count_rows(&f, "report", 1, 0), 20);
-	fixture_close(&f);
-	fixture_open(&f); /* which checks every page */
-	fixture_fini(&f);
+	ck_assert_int_eq(count_rows("report", 1, 0), 20);
+	fixture_close();
+	fixture_open(); /* which checks every page */
 }
 
 /* A daemon that is in use is never idle for long. */
 TEST(file_shrinks_between_changes)
 {
-	struct fixture f;
 	unsigned done = 0, sent = 0;
 
-	fixture_init(&f);
-	fixture_open(&f);
-	put_all(&f, 1, 1, 1);
-	put_all(&f, 2, 40, 400);
+	fixture_open();
+	put_all(1, 1, 1);
+	put_all(2, 40, 400);
 	while (size_of(f.path, "-wal") > 0)
 		sleep_a_little();
 	const int64_t before = size_of(f.path, "");
-	const int64_t freed = erase_now(&f, 2, 0);
+	const int64_t freed = erase_now(2, 0);
 
 	while (size_of(f.path, "") > before - freed + (2 << 20)) {
 		struct sw_tx *tx = tx_new();
 
 		put_report(tx, 1, 2 + (int64_t)sent++, 1);
 		ck_assert_int_eq(sw_store_commit(f.store, tx, count_done, &done), SW_OK);
-		fixture_wait(&f, &done, sent);
+		fixture_wait(&done, sent);
 		for (int i = 0; i < 5; i++)
 			sleep_a_little();
 	}
-	fixture_fini(&f);
 }
 
 /* Each test of the store ends with a look at how many connections wrote (fixture_close()). This is
@@ -255,23 +233,23 @@ TEST(second_connection_that_writes_or_checkpoints_is_seen)
 					     "PRAGMA wal_checkpoint(PASSIVE)"};
 
 	for (size_t i = 0; i < 2; i++) {
-		struct fixture f;
 		struct sw_err err = SW_ERR_INIT;
 		sqlite3 *other;
 
-		fixture_begin(&f);
-		ck_assert_int_eq(count_rows(&f, "trial", 1, 0), 1);
+		fixture_begin();
+		ck_assert_int_eq(count_rows("trial", 1, 0), 1);
 		ck_assert_int_eq(atomic_load(&vfs_writers_most), 1); /* the test's reader is none */
 		ck_assert_int_eq(sqlite3_open(f.path, &other), SQLITE_OK);
 		ck_assert_int_eq(sw_sql_exec(other, plants[i], "plant", &err), SW_OK);
 		ck_assert_int_eq(atomic_load(&vfs_writers_most), 2);
 		ck_assert_int_eq(sqlite3_close(other), SQLITE_OK);
 		atomic_store(&vfs_writers_most, 0);
-		fixture_fini(&f);
+		fixture_renew();
 	}
 }
 
 SUITE(tcase)
 {
+	tcase_add_checked_fixture(tcase, fixture_init, fixture_fini);
 	tcase_set_timeout(tcase, 240);
 }

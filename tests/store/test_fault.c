@@ -26,21 +26,21 @@ static void count_work(struct sw_db *db, void *arg)
 	*(int64_t *)arg = n;
 }
 
-static int64_t reports_in(struct fixture *f)
+static int64_t reports_in(void)
 {
 	int64_t n = -1;
 
-	sw_store_read_now(f->store, count_work, &n);
+	sw_store_read_now(f.store, count_work, &n);
 	return n;
 }
 
-static void wait_stuck(struct fixture *f)
+static void wait_stuck(void)
 {
-	for (unsigned seen = 0; sw_store_stuck(f->store) == NULL;)
-		(void)fixture_sleep(f, &seen);
+	for (unsigned seen = 0; sw_store_stuck(f.store) == NULL;)
+		(void)fixture_sleep(&seen);
 }
 
-static void commit_report(struct fixture *f, int64_t seq, size_t text, unsigned *done)
+static void commit_report(int64_t seq, size_t text, unsigned *done)
 {
 	struct sw_tx *tx = tx_new();
 	char *metrics = malloc(text + 1);
@@ -56,29 +56,26 @@ static void commit_report(struct fixture *f, int64_t seq, size_t text, unsigned 
 					  .metrics = metrics};
 	sw_tx_report(tx, &row);
 	free(metrics);
-	ck_assert_int_eq(sw_store_commit(f->store, tx, count_done, done), SW_OK);
+	ck_assert_int_eq(sw_store_commit(f.store, tx, count_done, done), SW_OK);
 }
 
 TEST(full_disk_waits_and_heals_with_nothing_lost)
 {
-	struct fixture f;
 	unsigned done = 0;
 	int64_t seq = 0;
 	static char block[65536];
 
-	fixture_init(&f);
 	if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
 	    mount("tmpfs", f.dir, "tmpfs", 0, "size=2m") != 0) {
 		fprintf(stderr, "skipped full_disk_waits_and_heals_with_nothing_lost: mount: %s\n",
 			strerror(errno));
-		fixture_fini(&f);
 		return;
 	}
-	fixture_open(&f);
+	fixture_open();
 	struct sw_tx *tx = tx_new();
 	put_sweep(tx, 1);
 	put_trial(tx, 1, 1);
-	commit_now(&f, tx);
+	commit_now(tx);
 
 	char filler[128];
 	snprintf(filler, sizeof filler, "%s/filler", f.dir);
@@ -89,67 +86,62 @@ TEST(full_disk_waits_and_heals_with_nothing_lost)
 			;
 	ck_assert_int_eq(errno, ENOSPC);
 	while (seq < 40)
-		commit_report(&f, ++seq, 5000, &done);
-	wait_stuck(&f);
+		commit_report(++seq, 5000, &done);
+	wait_stuck();
 	ck_assert_ptr_nonnull(strstr(sw_store_stuck(f.store), "no space left for "));
 	sw_store_poll(f.store);
 	const unsigned before = done;
 	ck_assert_uint_lt(before, 40);
 	ck_assert_int_eq(ftruncate(fd, 0), 0);
 	(void)close(fd);
-	fixture_wait(&f, &done, 40);
+	fixture_wait(&done, 40);
 	ck_assert_ptr_null(sw_store_stuck(f.store));
 	ck_assert_int_eq(f.fatal.code, SW_OK);
-	ck_assert_int_eq(reports_in(&f), 40);
-	fixture_close(&f);
-	fixture_open(&f);
-	ck_assert_int_eq(reports_in(&f), 40);
-	fixture_close(&f);
+	ck_assert_int_eq(reports_in(), 40);
+	fixture_close();
+	fixture_open();
+	ck_assert_int_eq(reports_in(), 40);
+	fixture_close();
 	ck_assert_int_eq(umount2(f.dir, MNT_DETACH), 0);
-	fixture_fini(&f);
 }
 
 TEST(file_locked_by_another_waits_and_heals)
 {
-	struct fixture f;
 	sqlite3 *other;
 	unsigned done = 0;
 
-	fixture_begin(&f);
+	fixture_begin();
 	ck_assert_int_eq(sqlite3_open(f.path, &other), SQLITE_OK);
 	ck_assert_int_eq(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
-	commit_report(&f, 1, 10, &done);
-	wait_stuck(&f);
+	commit_report(1, 10, &done);
+	wait_stuck();
 	ck_assert_ptr_nonnull(strstr(sw_store_stuck(f.store), "another process holds "));
 	ck_assert_uint_eq(done, 0);
 	ck_assert_int_eq(sqlite3_close(other), SQLITE_OK);
-	fixture_wait(&f, &done, 1);
+	fixture_wait(&done, 1);
 	ck_assert_ptr_null(sw_store_stuck(f.store));
-	ck_assert_int_eq(reports_in(&f), 1);
+	ck_assert_int_eq(reports_in(), 1);
 	atomic_store(&vfs_writers_most, 0); /* there were two: a shell that should not be there */
-	fixture_fini(&f);
 }
 
 #ifdef SW_FAULTS
 
 TEST(full_at_each_write_commits_in_the_end)
 {
-	struct fixture f;
 	unsigned done = 0, fired = 1;
 	int64_t seq = 0;
 
-	fixture_begin(&f);
+	fixture_begin();
 	for (unsigned nth = 1; fired != 0; nth++) {
 		ck_assert_uint_lt(nth, 100);
 		fault_vfs_arm(FAULT_WRITE, SQLITE_FULL, nth, false);
-		commit_report(&f, ++seq, 10, &done);
-		fixture_wait(&f, &done, (unsigned)seq);
+		commit_report(++seq, 10, &done);
+		fixture_wait(&done, (unsigned)seq);
 		fired = fault_vfs_disarm();
 		ck_assert_ptr_null(sw_store_stuck(f.store));
-		ck_assert_int_eq(reports_in(&f), seq);
+		ck_assert_int_eq(reports_in(), seq);
 	}
 	ck_assert_int_eq(f.fatal.code, SW_OK);
-	fixture_fini(&f);
 }
 
 static void see_behind(struct sw_db *db, void *behind)
@@ -159,71 +151,65 @@ static void see_behind(struct sw_db *db, void *behind)
 
 TEST(stuck_store_acknowledges_nothing_until_there_is_space)
 {
-	struct fixture f;
 	unsigned done = 0;
 	bool behind = false;
 
-	fixture_begin(&f);
+	fixture_begin();
 	fault_vfs_arm(FAULT_WRITE, SQLITE_FULL, 1, true);
 	for (int64_t seq = 1; seq <= 9; seq++)
-		commit_report(&f, seq, 10, &done);
-	wait_stuck(&f);
+		commit_report(seq, 10, &done);
+	wait_stuck();
 	sw_store_poll(f.store);
 	ck_assert_uint_eq(done, 0);
 	ck_assert_uint_eq(sw_store_queued(f.store), 9);
 	sw_store_read_now(f.store, see_behind, &behind);
 	ck_assert(behind);
 	ck_assert_uint_gt(fault_vfs_disarm(), 0);
-	fixture_wait(&f, &done, 9);
+	fixture_wait(&done, 9);
 	sw_store_read_now(f.store, see_behind, &behind);
 	ck_assert(!behind);
-	ck_assert_int_eq(reports_in(&f), 9);
-	fixture_fini(&f);
+	ck_assert_int_eq(reports_in(), 9);
 }
 
 TEST(quota_exceeded_waits_and_heals)
 {
-	struct fixture f;
 	unsigned done = 0;
 
-	fixture_begin(&f);
+	fixture_begin();
 	atomic_store(&fault_vfs_quota, true);
 	fault_vfs_arm(FAULT_WRITE, SQLITE_IOERR_WRITE, 1, true);
-	commit_report(&f, 1, 10, &done);
-	wait_stuck(&f);
+	commit_report(1, 10, &done);
+	wait_stuck();
 	ck_assert_uint_gt(fault_vfs_disarm(), 0);
-	fixture_wait(&f, &done, 1);
+	fixture_wait(&done, 1);
 	ck_assert_int_eq(f.fatal.code, SW_OK);
-	ck_assert_int_eq(reports_in(&f), 1);
-	fixture_fini(&f);
+	ck_assert_int_eq(reports_in(), 1);
 }
 
 TEST(close_of_a_stuck_store_gives_up_and_leaves_a_whole_file)
 {
-	struct fixture f;
 	unsigned done = 0;
 
-	fixture_begin(&f);
-	commit_report(&f, 1, 10, &done);
-	fixture_wait(&f, &done, 1);
+	fixture_begin();
+	commit_report(1, 10, &done);
+	fixture_wait(&done, 1);
 	fault_vfs_arm(FAULT_WRITE, SQLITE_FULL, 1, true);
-	commit_report(&f, 2, 10, &done);
-	fixture_close(&f);
+	commit_report(2, 10, &done);
+	fixture_close();
 	ck_assert_uint_gt(fault_vfs_disarm(), 1); /* it was tried again */
 	ck_assert_uint_eq(done, 1);
-	fixture_open(&f);
-	ck_assert_int_eq(reports_in(&f), 1);
-	fixture_fini(&f);
+	fixture_open();
+	ck_assert_int_eq(reports_in(), 1);
 }
 
 /* Until n commits are acknowledged or the store is dead. */
-static void wait_settled(struct fixture *f, const unsigned *done, unsigned n)
+static void wait_settled(const unsigned *done, unsigned n)
 {
 	unsigned seen = 0;
 
 	do
-		sw_store_poll(f->store);
-	while (*done < n && !fixture_sleep(f, &seen));
+		sw_store_poll(f.store);
+	while (*done < n && !fixture_sleep(&seen));
 }
 
 static const struct {
@@ -242,37 +228,36 @@ TEST_ROWS(io_failure_at_each_call_is_fatal_and_keeps_what_was_acknowledged, fail
 	unsigned fired = 1, walked = 0;
 
 	for (unsigned nth = 1; fired != 0; nth++) {
-		struct fixture f;
 		unsigned done = 0, asked = 0;
 
 		ck_assert_uint_lt(nth, 100);
-		fixture_begin(&f);
+		fixture_begin();
 		fault_vfs_arm(failures[_i].ops, failures[_i].code, nth, failures[_i].forever);
 		for (; asked < 5; asked++) {
 			struct sw_tx *tx = tx_new();
 			put_report(tx, 1, asked + 1, 1);
 			if (sw_store_commit(f.store, tx, count_done, &done) != SW_OK)
 				break; /* dead already */
-			wait_settled(&f, &done, asked + 1);
+			wait_settled(&done, asked + 1);
 		}
 		fired = sw_fault_fired(SW_FAULT_IO);
 		if (fired != 0) {
 			sw_store_poll(f.store);
-			fixture_wait_fatal(&f);
+			fixture_wait_fatal();
 			ck_assert_int_eq(f.fatal.code, SW_IO);
 			struct sw_tx *tx = tx_new();
 			ck_assert_int_eq(sw_store_commit(f.store, tx, NULL, NULL), SW_IO);
 			walked++;
 		}
 		sw_store_poll(f.store);
-		fixture_close(&f);
+		fixture_close();
 		(void)fault_vfs_disarm();
-		fixture_open(&f);
+		fixture_open();
 		/* Acknowledged is there; the one in flight may be, whole. */
-		const int64_t n = reports_in(&f);
+		const int64_t n = reports_in();
 		ck_assert_msg(n >= done && n <= asked + 1, "%s %u: %lld rows, %u acknowledged",
 			      failures[_i].name, nth, (long long)n, done);
-		fixture_fini(&f);
+		fixture_renew();
 	}
 	ck_assert_uint_gt(walked, 3);
 }
@@ -291,13 +276,11 @@ TEST_LOOP(open_with_a_failure_at_each_call_says_so, 0, 4)
 	unsigned fired = 1, walked = 0;
 
 	for (unsigned nth = 1; fired != 0; nth++) {
-		struct fixture f;
 		struct sw_err err = SW_ERR_INIT;
 
 		ck_assert_uint_lt(nth, 400);
-		fixture_init(&f);
 		fault_vfs_arm(kinds[_i].ops, kinds[_i].code, nth, false);
-		const sw_status rc = fixture_try_open(&f, &err);
+		const sw_status rc = fixture_try_open(&err);
 		fired = fault_vfs_disarm();
 		/* SQLite itself survives some (a hint, a lost checkpoint); else it is this. */
 		/* to the check of the whole file a page that cannot be read is damage */
@@ -307,8 +290,8 @@ TEST_LOOP(open_with_a_failure_at_each_call_says_so, 0, 4)
 		ck_assert_int_eq(rc != SW_OK, err.msg[0] != '\0');
 		walked += rc != SW_OK;
 		if (rc != SW_OK)
-			fixture_open(&f); /* nothing half-made is in the way */
-		fixture_fini(&f);
+			fixture_open(); /* nothing half-made is in the way */
+		fixture_renew();
 	}
 	ck_assert_uint_gt(walked, 0);
 }
@@ -316,5 +299,6 @@ TEST_LOOP(open_with_a_failure_at_each_call_says_so, 0, 4)
 
 SUITE(tcase)
 {
+	tcase_add_checked_fixture(tcase, fixture_init, fixture_fini);
 	tcase_set_timeout(tcase, 240);
 }

@@ -9,93 +9,91 @@
 TEST(file_is_private_whatever_the_umask)
 {
 	static const char *const suffixes[] = {"", "-wal", "-shm"};
-	struct fixture f;
 	struct stat st;
 	char name[128];
 
 	(void)umask(0);
-	fixture_begin(&f);
+	fixture_begin();
 	for (size_t i = 0; i < 3; i++) {
 		snprintf(name, sizeof name, "%s%s", f.path, suffixes[i]);
 		ck_assert_msg(stat(name, &st) == 0, "%s", name);
 		ck_assert_msg((st.st_mode & 0777) == 0600, "%s: %o", name, st.st_mode & 0777);
 	}
-	fixture_close(&f);
+	fixture_close();
 	ck_assert_int_eq(chmod(f.path, 0644), 0); /* a copy put back by hand */
-	fixture_open(&f);
+	fixture_open();
 	ck_assert_int_eq(stat(f.path, &st), 0);
 	ck_assert_uint_eq(st.st_mode & 0777, 0600);
-	fixture_fini(&f);
 }
 
 /* A store with rows, closed: one file. */
-static void begin_closed(struct fixture *f)
+static void begin_closed(void)
 {
-	fixture_begin(f);
+	fixture_begin();
 	for (int64_t i = 1; i <= 300; i++) {
 		struct sw_tx *tx = tx_new();
 		put_report(tx, 1, i, 1);
-		commit_now(f, tx);
+		commit_now(tx);
 	}
-	fixture_close(f);
+	fixture_close();
 }
 
-static void raw_sql(const struct fixture *f, const char *sql)
+static void raw_sql(const char *sql)
 {
 	sqlite3 *conn;
 
-	ck_assert_int_eq(sqlite3_open(f->path, &conn), SQLITE_OK);
+	ck_assert_int_eq(sqlite3_open(f.path, &conn), SQLITE_OK);
 	ck_assert_msg(sqlite3_exec(conn, sql, NULL, NULL, NULL) == SQLITE_OK, "%s",
 		      sqlite3_errmsg(conn));
 	ck_assert_int_eq(sqlite3_close(conn), SQLITE_OK);
 }
 
-static void write_at(const struct fixture *f, off_t at, const void *bytes, size_t n)
+static void write_at(off_t at, const void *bytes, size_t n)
 {
-	const int fd = open(f->path, O_RDWR | O_CREAT, 0600);
+	const int fd = open(f.path, O_RDWR | O_CREAT, 0600);
 
 	ck_assert_int_ge(fd, 0);
 	ck_assert(pwrite(fd, bytes, n, at) == (ssize_t)n);
 	(void)close(fd);
 }
 
-static void damage_garbage(struct fixture *f)
+static void damage_garbage(void)
 {
-	write_at(f, 0, "this is a text file, not a database, and long enough", 52);
+	write_at(0, "this is a text file, not a database, and long enough", 52);
 }
 
-static void damage_empty(struct fixture *f)
+static void damage_empty(void)
 {
-	ck_assert_int_eq(truncate(f->path, 0), 0);
+	ck_assert_int_eq(truncate(f.path, 0), 0);
 }
 
-static void damage_half(struct fixture *f)
+static void damage_half(void)
 {
 	struct stat st;
 
-	ck_assert_int_eq(stat(f->path, &st), 0);
-	ck_assert_int_eq(truncate(f->path, st.st_size / 2), 0);
+	ck_assert_int_eq(stat(f.path, &st), 0);
+	ck_assert_int_eq(truncate(f.path, st.st_size / 2), 0);
 }
 
-static void damage_pages(struct fixture *f)
+static void damage_pages(void)
 {
 	char junk[4096];
 
 	memset(junk, 0x5a, sizeof junk);
 	for (off_t page = 1; page < 6; page++)
-		write_at(f, page * 4096, junk, sizeof junk);
+		write_at(page * 4096, junk, sizeof junk);
 }
 
-static void damage_directory(struct fixture *f)
+static void damage_directory(void)
 {
-	ck_assert_int_eq(unlink(f->path), 0);
-	ck_assert_int_eq(mkdir(f->path, 0700), 0);
+	ck_assert_int_eq(unlink(f.path), 0);
+	ck_assert_int_eq(mkdir(f.path, 0700), 0);
 }
 
-static void damage_no_folder(struct fixture *f)
+static void damage_no_folder(void)
 {
-	ck_assert_int_eq(unlink(f->path), 0);
-	ck_assert_int_eq(rmdir(f->dir), 0);
+	ck_assert_int_eq(unlink(f.path), 0);
+	ck_assert_int_eq(rmdir(f.dir), 0);
 }
 
 /* What all that is damaged is answered with. */
@@ -106,7 +104,7 @@ static void damage_no_folder(struct fixture *f)
 static const struct {
 	const char *name;
 	const char *sql; /* NULL: damage() does it */
-	void (*damage)(struct fixture *f);
+	void (*damage)(void);
 	sw_status rc;
 	const char *says;
 } damages[] = {
@@ -135,21 +133,19 @@ static const struct {
 
 TEST_ROWS(file_that_is_not_right_is_refused_with_a_line, damages)
 {
-	struct fixture f;
 	struct sw_err err = SW_ERR_INIT;
 
-	begin_closed(&f);
+	begin_closed();
 	if (damages[_i].sql)
-		raw_sql(&f, damages[_i].sql);
+		raw_sql(damages[_i].sql);
 	else
-		damages[_i].damage(&f);
-	const sw_status rc = fixture_try_open(&f, &err);
+		damages[_i].damage();
+	const sw_status rc = fixture_try_open(&err);
 	ck_assert_msg(rc == damages[_i].rc, "%s: %d %s", damages[_i].name, rc, err.msg);
 	ck_assert_msg(strstr(err.msg, damages[_i].says) != NULL, "%s: %s", damages[_i].name,
 		      err.msg);
 	ck_assert_ptr_null(f.store);
 	(void)rmdir(f.path);
-	fixture_fini(&f);
 }
 
 static bool on_report(const struct sw_row_report *r, void *arg)
@@ -188,12 +184,11 @@ static void read_all(struct sw_db *db, void *arg)
 
 TEST(file_with_a_flipped_byte_is_refused_or_read)
 {
-	struct fixture f;
 	struct stat st;
 	uint64_t x = 12345;
 	unsigned refused = 0, read = 0;
 
-	begin_closed(&f);
+	begin_closed();
 	ck_assert_int_eq(stat(f.path, &st), 0);
 	for (int i = 0; i < 200; i++) {
 		struct sw_err err = SW_ERR_INIT;
@@ -206,19 +201,18 @@ TEST(file_with_a_flipped_byte_is_refused_or_read)
 		ck_assert_int_eq(pread(fd, &was, 1, at), 1);
 		(void)close(fd);
 		now = (unsigned char)(was ^ (1U << (x >> 20 & 7)));
-		write_at(&f, at, &now, 1);
-		if (fixture_try_open(&f, &err) == SW_OK) {
+		write_at(at, &now, 1);
+		if (fixture_try_open(&err) == SW_OK) {
 			sw_store_read_now(f.store, read_all, &read);
-			fixture_close(&f);
+			fixture_close();
 		} else {
 			ck_assert_str_ne(err.msg, "");
 			refused++;
 		}
-		write_at(&f, at, &was, 1);
+		write_at(at, &was, 1);
 	}
 	ck_assert_uint_gt(refused, 10);
 	ck_assert_uint_gt(read, 10);
-	fixture_fini(&f);
 }
 
 static int64_t version_of(sqlite3 *conn)
@@ -263,23 +257,21 @@ TEST(file_of_version_1_comes_up_to_a_planted_2_with_its_rows)
 {
 	static const char *const steps[] = {
 		sw_schema_sql, "ALTER TABLE report ADD COLUMN planted INTEGER NOT NULL DEFAULT 7"};
-	struct fixture f;
 	struct sw_err err = SW_ERR_INIT;
 	int64_t sum = 0;
 	sqlite3 *conn;
 
-	begin_closed(&f);
+	begin_closed();
 	ck_assert_int_eq(sqlite3_open(f.path, &conn), SQLITE_OK);
 	ck_assert_msg(sw_schema_migrate(conn, f.path, steps, 2, &err) == SW_OK, "%s", err.msg);
 	ck_assert_int_eq(sw_sql_int(conn, "SELECT sum(planted) FROM report", &sum, &err), SW_OK);
 	ck_assert_int_eq(sum, INT64_C(7) * 300);
 	ck_assert_int_eq(sqlite3_close(conn), SQLITE_OK);
-	ck_assert_int_eq(fixture_try_open(&f, &err), SW_CONFLICT);
+	ck_assert_int_eq(fixture_try_open(&err), SW_CONFLICT);
 	ck_assert_ptr_nonnull(strstr(err.msg, "sweepd " SW_VERSION " (schema 2), and this is"));
 	ck_assert_int_eq(sqlite3_open(f.path, &conn), SQLITE_OK);
 	ck_assert_int_eq(version_of(conn), 2);
 	ck_assert_int_eq(sqlite3_close(conn), SQLITE_OK);
-	fixture_fini(&f);
 }
 
 TEST(replay_reads_one_index_and_no_table)
@@ -288,12 +280,11 @@ TEST(replay_reads_one_index_and_no_table)
 		"EXPLAIN QUERY PLAN SELECT ev, trial, attempt, seq, step, time_ms, value, diverged,"
 		" verdict, NULL, checkpoint FROM report INDEXED BY report_by_ev WHERE sweep = 1"
 		" ORDER BY ev";
-	struct fixture f;
 	sqlite3_stmt *q = NULL;
 	sqlite3 *conn;
 
-	fixture_begin(&f);
-	fixture_close(&f);
+	fixture_begin();
+	fixture_close();
 	ck_assert_int_eq(sqlite3_open(f.path, &conn), SQLITE_OK);
 	ck_assert_int_eq(sqlite3_prepare_v2(conn, plan, -1, &q, NULL), SQLITE_OK);
 	ck_assert_int_eq(sqlite3_step(q), SQLITE_ROW);
@@ -303,26 +294,23 @@ TEST(replay_reads_one_index_and_no_table)
 	ck_assert_int_eq(sqlite3_step(q), SQLITE_DONE);
 	(void)sqlite3_finalize(q);
 	ck_assert_int_eq(sqlite3_close(conn), SQLITE_OK);
-	fixture_fini(&f);
 }
 
 TEST(creation_cut_short_leaves_nothing_in_the_way)
 {
-	struct fixture f;
 	char fresh[128];
 	struct stat st;
 
-	fixture_init(&f);
 	snprintf(fresh, sizeof fresh, "%s.new", f.path);
 	const int fd = open(fresh, O_CREAT | O_WRONLY, 0644);
 	ck_assert_int_eq(write(fd, "half", 4), 4);
 	(void)close(fd);
-	fixture_open(&f);
+	fixture_open();
 	ck_assert_int_ne(stat(fresh, &st), 0);
-	fixture_fini(&f);
 }
 
 SUITE(tcase)
 {
+	tcase_add_checked_fixture(tcase, fixture_init, fixture_fini);
 	tcase_set_timeout(tcase, 240);
 }

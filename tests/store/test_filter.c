@@ -4,8 +4,6 @@
 #include "tests/run.h"
 #include "tests/store/fixture.h"
 
-static struct fixture f;
-
 static const struct sw_filter_param params[] = {{"lr", "$.\"lr\""},
 						{"opt.wd", "$.\"opt\".\"wd\""},
 						{"a b", "$.\"a b\""},
@@ -31,8 +29,8 @@ static void setup(void)
 {
 	struct sw_tx *tx;
 
-	fixture_init(&f);
-	fixture_open(&f);
+	fixture_init();
+	fixture_open();
 	tx = tx_new();
 	put_sweep(tx, 1);
 	put_sweep(tx, 2);
@@ -60,13 +58,7 @@ static void setup(void)
 								 .value = trials[i].best +
 									  (double)(seq - 1)});
 	}
-	commit_now(&f, tx);
-}
-
-static void teardown(void)
-{
-	fixture_close(&f);
-	fixture_fini(&f);
+	commit_now(tx);
 }
 
 struct asked {
@@ -257,4 +249,4 @@ TEST(filter_is_bounded)
 	ck_assert_str_eq(answer(deep, NULL, 0, 9).found, "2");
 }
 
-RUN_TESTS(setup, teardown)
+RUN_TESTS(setup, fixture_fini)

@@ -22,23 +22,23 @@ static void on_done(void *arg)
 }
 
 /* Writes reports from seq on until killed, at most 300 commits on their way at a time. */
-static void write_for_ever(struct fixture *f, int fd, int64_t seq)
+static void write_for_ever(int fd, int64_t seq)
 {
 	unsigned seen = 0;
 
-	fixture_open(f);
+	fixture_open();
 	for (;; seq++) {
 		struct sw_tx *tx = tx_new();
 		struct ack *a = malloc(sizeof *a);
 
 		*a = (struct ack){fd, seq};
 		put_report(tx, 1, seq, (double)seq);
-		if (sw_store_commit(f->store, tx, on_done, a) != SW_OK)
+		if (sw_store_commit(f.store, tx, on_done, a) != SW_OK)
 			_exit(3);
-		sw_store_poll(f->store);
-		while (sw_store_queued(f->store) > 300) {
-			(void)fixture_sleep(f, &seen);
-			sw_store_poll(f->store);
+		sw_store_poll(f.store);
+		while (sw_store_queued(f.store) > 300) {
+			(void)fixture_sleep(&seen);
+			sw_store_poll(f.store);
 		}
 	}
 }
@@ -66,17 +66,17 @@ static void find_all(struct sw_db *db, void *arg)
 	found->rc = sw_read_reports(db, 1, 1, 0, 0, -1, on_report, found, &found->err);
 }
 
-static struct found reports_in(struct fixture *f)
+static struct found reports_in(void)
 {
 	struct found found = {.in_order = true};
 
-	sw_store_read_now(f->store, find_all, &found);
+	sw_store_read_now(f.store, find_all, &found);
 	ck_assert_msg(found.rc == SW_OK, "%s", found.err.msg);
 	return found;
 }
 
 /* Kills a writer once it has acknowledged at least want; the last report that it acknowledged. */
-static int64_t run_and_kill(struct fixture *f, int64_t from, int64_t want)
+static int64_t run_and_kill(int64_t from, int64_t want)
 {
 	int64_t last = from - 1, seq;
 	int fds[2], how;
@@ -86,7 +86,7 @@ static int64_t run_and_kill(struct fixture *f, int64_t from, int64_t want)
 	ck_assert_int_ge(child, 0);
 	if (child == 0) {
 		(void)close(fds[0]);
-		write_for_ever(f, fds[1], from);
+		write_for_ever(fds[1], from);
 	}
 	(void)close(fds[1]);
 	while (last - from + 1 < want) {
@@ -105,56 +105,52 @@ static int64_t run_and_kill(struct fixture *f, int64_t from, int64_t want)
 
 TEST(killed_writer_loses_nothing_it_acknowledged)
 {
-	struct fixture f;
 	uint64_t x = 99;
 	int64_t n = 0;
 
-	fixture_begin(&f);
+	fixture_begin();
 	for (int round = 0; round < 25; round++) {
-		fixture_close(&f);
+		fixture_close();
 		x = x * 6364136223846793005U + 1442695040888963407U;
-		const int64_t last = run_and_kill(&f, n + 1, 1 + (int64_t)((x >> 40) % 900));
-		fixture_open(&f);
-		const struct found found = reports_in(&f);
+		const int64_t last = run_and_kill(n + 1, 1 + (int64_t)((x >> 40) % 900));
+		fixture_open();
+		const struct found found = reports_in();
 		ck_assert_int_ge(found.n, last);
 		ck_assert(found.in_order);
 		n = found.n;
 	}
-	fixture_fini(&f);
 }
 
 TEST(log_cut_anywhere_leaves_whole_transactions)
 {
-	struct fixture f;
 	uint64_t x = 7;
 	char wal[128];
 	struct stat st;
 
-	fixture_init(&f);
 	snprintf(wal, sizeof wal, "%s-wal", f.path);
-	fixture_open(&f);
+	fixture_open();
 	struct sw_tx *tx = tx_new();
 	put_sweep(tx, 1);
 	put_trial(tx, 1, 1);
-	commit_now(&f, tx);
-	fixture_close(&f);
+	commit_now(tx);
+	fixture_close();
 	for (int round = 0, n = 0; round < 10; round++) {
-		const int64_t last = run_and_kill(&f, n + 1, 200);
+		const int64_t last = run_and_kill(n + 1, 200);
 		ck_assert_int_eq(stat(wal, &st), 0);
 		x = x * 6364136223846793005U + 1442695040888963407U;
 		ck_assert_int_eq(truncate(wal, (off_t)((x >> 33) % (uint64_t)st.st_size)), 0);
-		fixture_open(&f);
-		const struct found found = reports_in(&f);
+		fixture_open();
+		const struct found found = reports_in();
 		ck_assert(found.in_order);
 		ck_assert_int_ge(found.n, n);
 		ck_assert_int_le(found.n, last + 301);
 		n = (int)found.n;
-		fixture_close(&f);
+		fixture_close();
 	}
-	fixture_fini(&f);
 }
 
 SUITE(tcase)
 {
+	tcase_add_checked_fixture(tcase, fixture_init, fixture_fini);
 	tcase_set_timeout(tcase, 240);
 }

@@ -32,66 +32,60 @@ static struct sw_db *peek(const char *path)
 	return db;
 }
 
-static bool is_there(const struct fixture *f, const char *tail)
+static bool is_there(const char *tail)
 {
 	char path[128];
 	struct stat st;
 
-	(void)snprintf(path, sizeof path, "%s%s", f->path, tail);
+	(void)snprintf(path, sizeof path, "%s%s", f.path, tail);
 	return stat(path, &st) == 0;
 }
 
 TEST(peek_of_a_store_in_use_is_a_snapshot_and_stops_no_commit)
 {
-	struct fixture f;
 	struct sw_err err = SW_ERR_INIT;
 
-	fixture_begin(&f);
+	fixture_begin();
 	struct sw_db *db = peek(f.dir);
 	ck_assert_int_eq(trials_in(db), 1);
 	struct sw_tx *tx = tx_new();
 	put_trial(tx, 1, 2);
-	commit_now(&f, tx);
+	commit_now(tx);
 	ck_assert_int_eq(trials_in(db), 1);
 	ck_assert_int_eq(sw_peek_end(db, &err), SW_OK);
 	ck_assert_int_eq(sw_peek_begin(db, &err), SW_OK);
 	ck_assert_int_eq(trials_in(db), 2);
 	ck_assert_int_eq(sw_peek_end(db, &err), SW_OK);
 	sw_peek_close(db);
-	fixture_fini(&f);
 }
 
 TEST(peek_of_a_file_alone_leaves_nothing_beside_it)
 {
-	struct fixture f;
 	struct sw_err err = SW_ERR_INIT;
 
-	fixture_begin(&f);
-	fixture_close(&f);
-	ck_assert(!is_there(&f, "-wal"));
+	fixture_begin();
+	fixture_close();
+	ck_assert(!is_there("-wal"));
 	struct sw_db *db = peek(f.path);
 	ck_assert_int_eq(trials_in(db), 1);
-	ck_assert(!is_there(&f, "-wal") && !is_there(&f, "-shm"));
+	ck_assert(!is_there("-wal") && !is_there("-shm"));
 	ck_assert_int_eq(sw_peek_end(db, &err), SW_OK);
 	sw_peek_close(db);
-	ck_assert(!is_there(&f, "-wal") && !is_there(&f, "-shm"));
-	fixture_fini(&f);
+	ck_assert(!is_there("-wal") && !is_there("-shm"));
 }
 
 /* It is read without locks then, so what was read may be of two moments. */
 TEST(peek_of_a_file_alone_that_is_opened_meanwhile_says_so)
 {
-	struct fixture f;
 	struct sw_err err = SW_ERR_INIT;
 
-	fixture_begin(&f);
-	fixture_close(&f);
+	fixture_begin();
+	fixture_close();
 	struct sw_db *db = peek(f.path);
-	fixture_open(&f);
+	fixture_open();
 	ck_assert_int_eq(sw_peek_end(db, &err), SW_CONFLICT);
 	ck_assert_ptr_nonnull(strstr(err.msg, "somebody else"));
 	sw_peek_close(db);
-	fixture_fini(&f);
 }
 
 static void write_file(const char *path, const char *bytes, size_t n)
@@ -105,11 +99,9 @@ static void write_file(const char *path, const char *bytes, size_t n)
 
 TEST(peek_of_what_is_no_store_is_refused)
 {
-	struct fixture f;
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_db *db;
 
-	fixture_init(&f);
 	ck_assert_int_eq(sw_peek_open(&db, f.dir, &err), SW_NOT_FOUND);
 	ck_assert_ptr_null(db);
 	err = (struct sw_err)SW_ERR_INIT;
@@ -122,7 +114,6 @@ TEST(peek_of_what_is_no_store_is_refused)
 	ck_assert_ptr_null(db);
 	ck_assert_ptr_nonnull(strstr(err.msg, f.path));
 	sw_peek_close(NULL);
-	fixture_fini(&f);
 }
 
 static bool keep_attempt(const struct sw_row_attempt *row, void *arg)
@@ -150,14 +141,13 @@ TEST(peek_finds_one_row_and_what_belongs_to_none)
 					   .value = 0.5};
 	struct sw_err err = SW_ERR_INIT;
 	int64_t got = 0;
-	struct fixture f;
 
-	fixture_begin(&f);
+	fixture_begin();
 	struct sw_tx *tx = tx_new();
 	sw_tx_attempt_start(tx, &attempt);
 	put_report(tx, 1, 3, 0.5);
 	sw_tx_decision(tx, &decision);
-	commit_now(&f, tx);
+	commit_now(tx);
 	struct sw_db *db = peek(f.path);
 	ck_assert_int_eq(sw_peek_events(db, 1, &got, &err), SW_OK);
 	ck_assert_int_eq(got, 3);
@@ -176,20 +166,17 @@ TEST(peek_finds_one_row_and_what_belongs_to_none)
 	decision.seq = 4;
 	decision.rung = 27;
 	sw_tx_decision(tx, &decision);
-	commit_now(&f, tx);
+	commit_now(tx);
 	ck_assert_int_eq(sw_peek_begin(db, &err), SW_OK);
 	ck_assert_int_eq(sw_read_stray_decision(db, 1, keep_decision, &got, &err), SW_OK);
 	ck_assert_int_eq(got, 27);
 	sw_peek_close(db);
-	fixture_fini(&f);
 }
 
 TEST(peek_without_memory_is_refused_cleanly)
 {
-	struct fixture f;
-
-	fixture_begin(&f);
-	fixture_close(&f);
+	fixture_begin();
+	fixture_close();
 	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_err err = SW_ERR_INIT;
 		struct sw_db *db;
@@ -202,7 +189,6 @@ TEST(peek_without_memory_is_refused_cleanly)
 		ck_assert_int_eq(db == NULL, fired > 0);
 		sw_peek_close(db);
 	}
-	fixture_fini(&f);
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(fixture_init, fixture_fini)

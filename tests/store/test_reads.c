@@ -40,6 +40,8 @@ static void setup(void)
 {
 	memset(&at, 0, sizeof at);
 	ck_assert_int_eq(pthread_mutex_init(&at.gate, NULL), 0);
+	fixture_init();
+	fixture_begin();
 }
 
 TEST(read_behind_what_another_has_queued_is_next)
@@ -47,9 +49,7 @@ TEST(read_behind_what_another_has_queued_is_next)
 	struct sw_store_client hog = {0}, calm = {0};
 	struct ask asks[N + 1];
 	unsigned done = 0, opened = 0;
-	struct fixture f;
 
-	fixture_begin(&f);
 	pthread_mutex_lock(&at.gate);
 	ck_assert_int_eq(
 		sw_store_read(f.store, SW_READ_SHORT, &hog, hold_work, count_done, &opened), SW_OK);
@@ -60,30 +60,26 @@ TEST(read_behind_what_another_has_queued_is_next)
 				 SW_OK);
 	}
 	pthread_mutex_unlock(&at.gate);
-	fixture_wait(&f, &done, N + 1);
+	fixture_wait(&done, N + 1);
 	/* The reader may have had a second one of the hog's at hand. */
 	ck_assert_int_eq(at.order[0] + at.order[1], 1);
-	fixture_fini(&f);
 }
 
 TEST(read_that_is_short_does_not_wait_for_a_long_one)
 {
 	struct ask ask;
 	unsigned done = 0, opened = 0;
-	struct fixture f;
 
-	fixture_begin(&f);
 	pthread_mutex_lock(&at.gate);
 	ck_assert_int_eq(sw_store_read(f.store, SW_READ_LONG, NULL, hold_work, count_done, &opened),
 			 SW_OK);
 	ask = (struct ask){.done = &done};
 	ck_assert_int_eq(sw_store_read(f.store, SW_READ_SHORT, NULL, note_work, note_done, &ask),
 			 SW_OK);
-	fixture_wait(&f, &done, 1);
+	fixture_wait(&done, 1);
 	ck_assert_uint_eq(opened, 0);
 	pthread_mutex_unlock(&at.gate);
-	fixture_wait(&f, &opened, 1);
-	fixture_fini(&f);
+	fixture_wait(&opened, 1);
 }
 
 /* --- what the rare rows among a sweep's many events cost --- */
@@ -126,11 +122,9 @@ static void rare_work(struct sw_db *db, void *arg)
 
 TEST(read_of_edits_and_enqueued_looks_at_no_other_event)
 {
-	struct fixture f;
 	struct rare r = {.n = 0};
 	struct sw_tx *tx = tx_new();
 
-	fixture_begin(&f);
 	for (int i = 1; i <= EVENTS; i++) {
 		const struct sw_row_event row = {
 			.sweep = 1,
@@ -139,12 +133,11 @@ TEST(read_of_edits_and_enqueued_looks_at_no_other_event)
 		};
 		sw_tx_event(tx, &row);
 	}
-	commit_now(&f, tx);
+	commit_now(tx);
 	sw_store_read_now(f.store, rare_work, &r);
 	ck_assert_int_eq(r.n, 2);
 	ck_assert_int_lt(r.edit_steps, EVENTS);
 	ck_assert_int_lt(r.enqueue_steps, EVENTS);
-	fixture_fini(&f);
 }
 
-RUN_TESTS(setup, NULL)
+RUN_TESTS(setup, fixture_fini)

@@ -292,17 +292,15 @@ static const struct {
 
 TEST_ROWS(rows_written_come_back_the_same, rows)
 {
-	struct fixture f;
 	struct seen s = {.limit = rows[_i].limit, .next = rows[_i].next};
 	struct sw_tx *tx = tx_new();
 
-	fixture_init(&f);
-	fixture_open(&f);
+	fixture_open();
 	fill_sweeps(tx);
 	fill_trials(tx);
 	fill_reports(tx);
 	fill_rest(tx);
-	commit_now(&f, tx);
+	commit_now(tx);
 	for (int turn = 0; turn < 2; turn++) { /* the second after a reopen */
 		s.len = s.n = 0;
 		s.text[0] = '\0';
@@ -313,20 +311,18 @@ TEST_ROWS(rows_written_come_back_the_same, rows)
 			      s.text, rows[_i].want);
 		if (rows[_i].query == log_lines)
 			ck_assert_int_eq(s.next, rows[_i].next == 0 ? 3 : 5);
-		fixture_close(&f);
-		fixture_open(&f);
+		fixture_close();
+		fixture_open();
 	}
-	fixture_fini(&f);
 }
 
 TEST(log_keeps_the_last_thousand_lines)
 {
-	struct fixture f;
 	struct seen s = {.limit = 0};
 	struct sw_row_log l = {.sweep = 1, .attempt = 1, .line = "x"};
 	struct sw_tx *tx = tx_new();
 
-	fixture_begin(&f);
+	fixture_begin();
 	for (int i = 1; i <= SW_LOG_MAX_LINES + 7; i++) {
 		l.time_ms = i;
 		l.trial = 1;
@@ -335,24 +331,22 @@ TEST(log_keeps_the_last_thousand_lines)
 		if (i <= 3)
 			sw_tx_log(tx, &l);
 	}
-	commit_now(&f, tx);
+	commit_now(tx);
 	sw_store_read_now(f.store, log_lines, &s);
 	ck_assert_str_eq(s.text, "1/1 a1 8 x\n1/1 a1 9 x\n1/1 a1 10 x\n");
 	s.next = SW_LOG_MAX_LINES + 5;
 	s.len = 0;
 	sw_store_read_now(f.store, log_lines, &s);
 	ck_assert_str_eq(s.text, "1/1 a1 1006 x\n1/1 a1 1007 x\n");
-	fixture_fini(&f);
 }
 
 TEST(row_that_must_not_be_stored_is_refused_whole)
 {
-	struct fixture f;
 	const struct sw_row_trial no_params = {.sweep = 1, .trial = 2, .state = "PENDING"};
 	const double bad[] = {NAN, INFINITY, -INFINITY};
 	unsigned done = 0;
 
-	fixture_begin(&f);
+	fixture_begin();
 	for (size_t i = 0; i < 3; i++) {
 		struct sw_tx *tx = tx_new();
 		put_report(tx, 1, 1, bad[i]);
@@ -362,9 +356,8 @@ TEST(row_that_must_not_be_stored_is_refused_whole)
 	sw_tx_trial_insert(tx, &no_params);
 	ck_assert_int_eq(sw_store_commit(f.store, tx, count_done, &done), SW_INVALID);
 	ck_assert_int_eq(sw_store_commit(f.store, NULL, count_done, &done), SW_INVALID);
-	commit_now(&f, tx_new()); /* the store goes on, and an empty transaction is one */
+	commit_now(tx_new()); /* the store goes on, and an empty transaction is one */
 	ck_assert_uint_eq(done, 0);
-	fixture_fini(&f);
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(fixture_init, fixture_fini)

@@ -10,7 +10,6 @@ static unsigned order[2 * N + 10];
 static unsigned n_order;
 
 struct tag {
-	struct fixture *f;
 	unsigned id;
 	unsigned more; /* commits to make from the callback */
 };
@@ -25,46 +24,41 @@ static void on_done(void *arg)
 		t->more--;
 		t->id++;
 		put_report(tx, 1, 100000 + t->id, 1);
-		ck_assert_int_eq(sw_store_commit(t->f->store, tx, on_done, t), SW_OK);
+		ck_assert_int_eq(sw_store_commit(f.store, tx, on_done, t), SW_OK);
 	}
 }
 
 TEST(commit_callbacks_run_in_the_order_of_the_calls)
 {
 	static struct tag tags[N];
-	struct fixture f;
 
-	fixture_begin(&f);
+	fixture_begin();
 	for (unsigned i = 0; i < N; i++) {
 		struct sw_tx *tx = tx_new();
-		tags[i] = (struct tag){&f, i, 0};
+		tags[i] = (struct tag){i, 0};
 		for (unsigned k = 0; k <= i % 3; k++)
 			put_report(tx, 1, 10 * (int64_t)i + k, i);
 		ck_assert_int_eq(sw_store_commit(f.store, tx, on_done, &tags[i]), SW_OK);
 	}
-	fixture_wait(&f, &n_order, N);
+	fixture_wait(&n_order, N);
 	for (unsigned i = 0; i < N; i++)
 		ck_assert_uint_eq(order[i], i);
 	ck_assert_uint_eq(sw_store_queued(f.store), 0);
-	fixture_fini(&f);
 }
 
 TEST(commit_from_a_callback_is_committed_too)
 {
-	struct fixture f;
-	struct tag t = {&f, 0, 20};
+	struct tag t = {0, 20};
 	struct sw_tx *tx = tx_new();
 
-	fixture_begin(&f);
+	fixture_begin();
 	ck_assert_int_eq(sw_store_commit(f.store, tx, on_done, &t), SW_OK);
-	fixture_wait(&f, &n_order, 21);
+	fixture_wait(&n_order, 21);
 	for (unsigned i = 0; i < 21; i++)
 		ck_assert_uint_eq(order[i], i);
-	fixture_fini(&f);
 }
 
 struct look {
-	struct fixture *f;
 	int64_t n; /* reports seen */
 	unsigned done;
 	sw_status rc;
@@ -94,9 +88,8 @@ static void look_done(void *arg)
 TEST(read_sees_every_write_enqueued_before_it)
 {
 	static struct look looks[N];
-	struct fixture f;
 
-	fixture_begin(&f);
+	fixture_begin();
 	for (unsigned i = 0; i < N; i++) {
 		struct sw_tx *tx = tx_new();
 		put_report(tx, 1, i + 1, i);
@@ -106,21 +99,19 @@ TEST(read_sees_every_write_enqueued_before_it)
 				 SW_OK);
 	}
 	for (unsigned i = 0; i < N; i++) {
-		fixture_wait(&f, &looks[i].done, 1);
+		fixture_wait(&looks[i].done, 1);
 		ck_assert_int_eq(looks[i].rc, SW_OK);
 		/* A later write may be committed by then, an earlier one must be. */
 		ck_assert_int_ge(looks[i].n, i + 1);
 	}
 	ck_assert_int_eq(looks[N - 1].n, N);
-	fixture_fini(&f);
 }
 
 TEST(read_now_waits_for_the_writer)
 {
-	struct fixture f;
 	struct look l = {.n = 0};
 
-	fixture_begin(&f);
+	fixture_begin();
 	for (unsigned i = 0; i < N; i++) {
 		struct sw_tx *tx = tx_new();
 		put_report(tx, 1, i + 1, i);
@@ -130,26 +121,23 @@ TEST(read_now_waits_for_the_writer)
 			ck_assert_int_eq(l.n, i + 1);
 		}
 	}
-	fixture_fini(&f);
 }
 
 TEST(close_commits_all_that_waits)
 {
-	struct fixture f;
 	struct look l = {.n = 0};
 
-	fixture_begin(&f);
+	fixture_begin();
 	for (unsigned i = 0; i < 20000; i++) {
 		struct sw_tx *tx = tx_new();
 		put_report(tx, 1, i + 1, i);
 		ck_assert_int_eq(sw_store_commit(f.store, tx, count_done, &l.done), SW_OK);
 	}
-	fixture_close(&f);
+	fixture_close();
 	ck_assert_uint_eq(l.done, 0); /* and runs no further callback */
-	fixture_open(&f);
+	fixture_open();
 	sw_store_read_now(f.store, look_work, &l);
 	ck_assert_int_eq(l.n, 20000);
-	fixture_fini(&f);
 }
 
 struct gate {
@@ -173,10 +161,9 @@ static void hold_done(void *arg)
 
 TEST(queue_over_its_limit_has_no_room_and_still_takes_what_happened)
 {
-	struct fixture f;
 	unsigned done = 0, most = 0;
 
-	fixture_begin(&f);
+	fixture_begin();
 	ck_assert(sw_store_has_room(f.store));
 	bool full = false;
 	for (; most < 10 && !full; most++) { /* not all of it can be gone at once */
@@ -188,19 +175,17 @@ TEST(queue_over_its_limit_has_no_room_and_still_takes_what_happened)
 		full = !sw_store_has_room(f.store);
 	}
 	ck_assert(full);
-	fixture_wait(&f, &done, most);
-	commit_now(&f, tx_new());
+	fixture_wait(&done, most);
+	commit_now(tx_new());
 	ck_assert_uint_eq(done, most);
 	ck_assert(sw_store_has_room(f.store));
-	fixture_fini(&f);
 }
 
 TEST(close_with_a_read_at_work_runs_no_callback)
 {
-	struct fixture f;
 	struct gate g = {PTHREAD_MUTEX_INITIALIZER, 0};
 
-	fixture_begin(&f);
+	fixture_begin();
 	pthread_mutex_lock(&g.lock);
 	ck_assert_int_eq(sw_store_read(f.store, SW_READ_SHORT, NULL, hold_work, hold_done, &g),
 			 SW_OK);
@@ -208,9 +193,8 @@ TEST(close_with_a_read_at_work_runs_no_callback)
 			 SW_OK);
 	ck_assert_uint_eq(sw_store_queued(f.store), 2);
 	pthread_mutex_unlock(&g.lock);
-	fixture_close(&f);
+	fixture_close();
 	ck_assert_uint_eq(g.done, 0);
-	fixture_fini(&f);
 }
 
 static bool ask_again(const struct sw_row_sweep *r, void *arg)
@@ -236,60 +220,53 @@ static void nested_work(struct sw_db *db, void *arg)
 
 TEST(query_inside_itself_is_refused)
 {
-	struct fixture f;
 	unsigned ran = 0;
 
-	fixture_begin(&f);
+	fixture_begin();
 	sw_store_read_now(f.store, nested_work, &ran);
 	ck_assert_uint_eq(ran, 1);
-	fixture_fini(&f);
 }
 
 TEST(operation_on_a_row_that_is_not_there_ends_the_store)
 {
-	struct fixture f;
 	struct look l = {.n = 0};
 	struct sw_tx *tx = tx_new();
 
-	fixture_begin(&f);
+	fixture_begin();
 	put_report(tx, 1, 1, 1);
 	put_report(tx, 7, 2, 1); /* there is no trial 7 */
 	ck_assert_int_eq(sw_store_commit(f.store, tx, count_done, &l.done), SW_OK);
-	fixture_wait_fatal(&f);
+	fixture_wait_fatal();
 	ck_assert_ptr_nonnull(strstr(f.fatal.msg, "insert report 1 7 1 2"));
 	ck_assert_int_eq(sw_store_commit(f.store, tx_new(), NULL, NULL), SW_IO);
 	sw_store_read_now(f.store, look_work, &l); /* does not hang, and does not lie */
 	ck_assert_int_eq(l.rc, f.fatal.code);
-	fixture_close(&f);
-	fixture_open(&f);
+	fixture_close();
+	fixture_open();
 	l.err = (struct sw_err)SW_ERR_INIT;
 	sw_store_read_now(f.store, look_work, &l);
 	ck_assert_int_eq(l.n, 0); /* the whole transaction is absent */
 	ck_assert_uint_eq(l.done, 0);
-	fixture_fini(&f);
 }
 
 TEST(same_key_twice_ends_the_store_with_its_name)
 {
-	struct fixture f;
 	struct sw_tx *tx = tx_new();
 
-	fixture_begin(&f);
+	fixture_begin();
 	put_trial(tx, 1, 1);
 	ck_assert_int_eq(sw_store_commit(f.store, tx, NULL, NULL), SW_OK);
-	fixture_wait_fatal(&f);
+	fixture_wait_fatal();
 	ck_assert_int_eq(f.fatal.code, SW_INTERNAL);
 	ck_assert_ptr_nonnull(strstr(f.fatal.msg, "insert trial 1 1: UNIQUE"));
-	fixture_fini(&f);
 }
 
 #ifdef SW_FAULTS
 TEST(store_without_memory_fails_cleanly_at_each_call)
 {
-	struct fixture f;
 	unsigned done = 0, good = 0;
 
-	fixture_begin(&f);
+	fixture_begin();
 	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_tx *tx = NULL;
 		struct look l = {.n = 0};
@@ -306,33 +283,30 @@ TEST(store_without_memory_fails_cleanly_at_each_call)
 		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(rc == SW_NOMEM || read == SW_NOMEM, fired != 0);
 		if (rc == SW_OK)
-			fixture_wait(&f, &done, ++good);
+			fixture_wait(&done, ++good);
 		if (read == SW_OK) {
-			fixture_wait(&f, &l.done, 1);
+			fixture_wait(&l.done, 1);
 			ck_assert_int_eq(l.n, 50 * good); /* all of a transaction or nothing */
 		}
 	}
 	ck_assert_uint_gt(good, 0);
-	fixture_fini(&f);
 }
 
 TEST(open_without_memory_fails_cleanly_at_each_call)
 {
 	WALK (SW_FAULT_MALLOC, 1) {
-		struct fixture f;
 		struct sw_err err = SW_ERR_INIT;
 
-		fixture_init(&f);
 		walk_arm();
-		const sw_status rc = fixture_try_open(&f, &err);
+		const sw_status rc = fixture_try_open(&err);
 		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
 		ck_assert_int_eq(f.store == NULL, rc != SW_OK);
 		if (rc != SW_OK)
-			fixture_open(&f); /* nothing half-made is in the way */
-		fixture_fini(&f);
+			fixture_open(); /* nothing half-made is in the way */
+		fixture_renew();
 	}
 }
 #endif
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(fixture_init, fixture_fini)

@@ -12,8 +12,6 @@
 	METRIC "\"early_terminate\":{\"type\":\"pbt\",\"perturbation_interval\":4},"               \
 	       "\"command\":[\"/bin/true\"],\"run\":{\"cwd\":\"/\"}," SPACE
 
-static struct fixture store;
-
 static void begin(const char *spec)
 {
 	const struct sw_row_sweep row = {.sweep = 1,
@@ -24,10 +22,9 @@ static void begin(const char *spec)
 					 .metric = "loss"};
 	struct sw_tx *tx = tx_new();
 
-	fixture_init(&store);
-	fixture_open(&store);
+	fixture_open();
 	sw_tx_sweep_insert(tx, &row);
-	commit_now(&store, tx);
+	commit_now(tx);
 }
 
 static void trial(struct sw_tx *tx, int64_t number, int64_t parent, int64_t resume)
@@ -83,7 +80,7 @@ static struct sw_files_read found(const uint64_t (*files)[2], size_t n)
 			(struct sw_file){.trial = files[i][0], .step = files[i][1], .whole = true};
 	ck_assert(sw_files_group(&r.files));
 	do
-		sw_store_read_now(store.store, sw_files_read_rows, &r);
+		sw_store_read_now(f.store, sw_files_read_rows, &r);
 	while (sw_files_read_more(&r));
 	return r;
 }
@@ -102,7 +99,7 @@ TEST(files_read_best_of_a_program_is_the_best_that_is_there)
 	says(tx, 1, 4, 2, true, true);
 	says(tx, 2, 1, 0.25, true, true);
 	ends(tx, 2, "FAILED");
-	commit_now(&store, tx);
+	commit_now(tx);
 	struct sw_files_read r = found(files, sizeof files / sizeof files[0]);
 	ck_assert_msg(r.rc == SW_OK, "%s", r.err.msg);
 	ck_assert(r.known && r.files.program && r.files.spec.keep == SW_SPEC_KEEP_ALL);
@@ -119,7 +116,6 @@ TEST(files_read_best_of_a_program_is_the_best_that_is_there)
 	ck_assert_uint_eq(r.record_trial, 1);
 	ck_assert_double_eq(r.record, 0.5);
 	sw_files_fini(&r.files);
-	fixture_fini(&store);
 }
 
 /* Its last value is below a threshold: it is not the best, whatever it reported before. */
@@ -136,12 +132,11 @@ TEST(files_read_value_that_is_not_believed_is_none)
 	ends(tx, 1, "COMPLETED");
 	says(tx, 2, 1, 0.5, true, true);
 	ends(tx, 2, "COMPLETED");
-	commit_now(&store, tx);
+	commit_now(tx);
 	struct sw_files_read r = found(files, sizeof files / sizeof files[0]);
 	ck_assert(r.rc == SW_OK && !r.files.trials[0].has_value && r.files.trials[1].has_value);
 	ck_assert_uint_eq(r.record_trial, 2);
 	sw_files_fini(&r.files);
-	fixture_fini(&store);
 }
 
 TEST(files_read_child_needs_its_donor_s_until_it_has_its_own)
@@ -156,13 +151,12 @@ TEST(files_read_child_needs_its_donor_s_until_it_has_its_own)
 	trial(tx, 4, 2, 8); /* it has its own, of the same step */
 	trial(tx, 5, 2, 4);
 	ends(tx, 5, "CANCELLED");
-	commit_now(&store, tx);
+	commit_now(tx);
 	struct sw_files_read r = found(files, sizeof files / sizeof files[0]);
 	ck_assert_msg(r.rc == SW_OK, "%s", r.err.msg);
 	for (size_t i = 0; i < r.files.n; i++)
 		ck_assert_int_eq(r.files.v[i].heir, i == 0);
 	sw_files_fini(&r.files);
-	fixture_fini(&store);
 }
 
 /* Nothing may go by rows that say nothing. */
@@ -175,7 +169,6 @@ TEST(files_read_spec_that_cannot_be_read_is_an_error)
 	ck_assert_int_ne(r.rc, SW_OK);
 	ck_assert_str_ne(r.err.msg, "");
 	sw_files_fini(&r.files);
-	fixture_fini(&store);
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(fixture_init, fixture_fini)
