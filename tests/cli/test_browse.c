@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-struct fixture {
+static struct {
 	struct sw_view v[2];
 	struct sw_browse b;
 	char text[4096]; /* the canvas as last drawn */
 	int marked;
-};
+} f;
 
 /* Trial k of six: 6 and 5 run, 4 was pruned, 3 failed, 2 and 1 completed. Its value is 1 / k, but 3
  * has none; "lr" is k, "kind" a word, and "step" a
@@ -56,41 +56,41 @@ static void fill(struct sw_view *v, uint64_t sweep, const char *goal)
 	sw_buf_fini(&b);
 }
 
-static void begin(struct fixture *f, const char *goal)
+static void begin(const char *goal)
 {
-	memset(f, 0, sizeof *f);
-	fill(&f->v[0], 1, goal);
-	fill(&f->v[1], 2, goal);
+	memset(&f, 0, sizeof f);
+	fill(&f.v[0], 1, goal);
+	fill(&f.v[1], 2, goal);
 }
 
-static void end(struct fixture *f)
+static void end(void)
 {
-	sw_view_fini(&f->v[0]);
-	sw_view_fini(&f->v[1]);
+	sw_view_fini(&f.v[0]);
+	sw_view_fini(&f.v[1]);
 }
 
-static void draw(struct fixture *f, size_t n, int height)
+static void draw(size_t n, int height)
 {
 	struct sw_canvas c;
 	struct sw_buf b;
 
 	sw_buf_init(&b, 1 << 16);
 	ck_assert_int_eq(sw_canvas_init(&c, 80, height), SW_OK);
-	ck_assert_int_eq(sw_live_draw(&c, f->v, n, &f->b, true, 0), SW_OK);
-	if (f->b.help)
+	ck_assert_int_eq(sw_live_draw(&c, f.v, n, &f.b, true, 0), SW_OK);
+	if (f.b.help)
 		sw_browse_help(&c);
 	for (int y = 0; y < height; y++) {
 		canvas_row(&c, y, &b);
 		(void)sw_buf_adds(&b, "\n");
 	}
-	(void)snprintf(f->text, sizeof f->text, "%s", b.data);
-	f->marked = c.marked;
+	(void)snprintf(f.text, sizeof f.text, "%s", b.data);
+	f.marked = c.marked;
 	sw_buf_fini(&b);
 	sw_canvas_fini(&c);
 }
 
 /* Presses each key of the text: d down, u up, n and p pages, < and > ends, the others by name. */
-static void press(struct fixture *f, const char *keys)
+static void press(const char *keys)
 {
 	static const struct {
 		char letter;
@@ -104,15 +104,15 @@ static void press(struct fixture *f, const char *keys)
 	for (; *keys != '\0'; keys++)
 		for (size_t i = 0; i < sizeof map / sizeof map[0]; i++)
 			if (map[i].letter == *keys)
-				ck_assert(sw_browse_key(&f->b, map[i].key, f->v, 2));
+				ck_assert(sw_browse_key(&f.b, map[i].key, f.v, 2));
 }
 
 /* The numbers of the trials that are shown, in their order: "65432". */
-static void shown(const struct fixture *f, char out[16])
+static void shown(char out[16])
 {
 	size_t n = 0;
 
-	for (const char *at = f->text; (at = strstr(at, "\n1/")) != NULL && n < 15; at += 3)
+	for (const char *at = f.text; (at = strstr(at, "\n1/")) != NULL && n < 15; at += 3)
 		out[n++] = at[3];
 	out[n] = '\0';
 }
@@ -145,19 +145,17 @@ static const struct {
 
 TEST_LOOP(browse_keys_choose_rows_and_their_order, 0, (int)(sizeof orders / sizeof orders[0]))
 {
-	struct fixture f;
 	char rows[16];
 
-	begin(&f, orders[_i].goal);
-	draw(&f, 1, 24);
-	press(&f, orders[_i].keys);
-	draw(&f, 1, 24);
-	shown(&f, rows);
+	begin(orders[_i].goal);
+	draw(1, 24);
+	press(orders[_i].keys);
+	draw(1, 24);
+	shown(rows);
 	ck_assert_msg(strcmp(rows, orders[_i].rows) == 0, "%s: rows %s, expected %s\n%s",
 		      orders[_i].keys, rows, orders[_i].rows, f.text);
 	ck_assert_msg(strstr(f.text, orders[_i].last) != NULL, "%s: no \"%s\" in\n%s",
 		      orders[_i].keys, orders[_i].last, f.text);
-	end(&f);
 }
 
 /* In 9 lines there is room for four of six trials. A key a frame. */
@@ -176,21 +174,19 @@ static const struct {
 
 TEST_LOOP(browse_cursor_moves_and_stays_in_sight, 0, (int)(sizeof moves / sizeof moves[0]))
 {
-	struct fixture f;
 	char rows[16];
 
-	begin(&f, "maximize");
-	draw(&f, 1, 9);
+	begin("maximize");
+	draw(1, 9);
 	for (const char *k = moves[_i].keys; *k != '\0'; k++) {
-		press(&f, (const char[]){*k, '\0'});
-		draw(&f, 1, 9);
+		press((const char[]){*k, '\0'});
+		draw(1, 9);
 	}
-	shown(&f, rows);
+	shown(rows);
 	ck_assert_msg(strcmp(rows, moves[_i].rows) == 0, "%s: rows %s, expected %s\n%s",
 		      moves[_i].keys, rows, moves[_i].rows, f.text);
 	ck_assert_msg(f.b.trial == moves[_i].trial, "%s: on trial %d, expected %d\n%s",
 		      moves[_i].keys, (int)f.b.trial, (int)moves[_i].trial, f.text);
-	end(&f);
 }
 
 /* Several keys between two frames show what they would show one by one. */
@@ -201,39 +197,37 @@ static const struct {
 
 TEST_LOOP(browse_keys_of_one_frame_add_up, 0, (int)(sizeof bursts / sizeof bursts[0]))
 {
-	struct fixture f, slow;
+	char text[sizeof f.text];
 
-	begin(&f, "maximize");
-	begin(&slow, "maximize");
-	draw(&f, 1, 9);
-	draw(&slow, 1, 9);
-	press(&f, bursts[_i].keys);
-	draw(&f, 1, 9);
-	for (const char *k = bursts[_i].keys; *k != '\0'; k++) {
-		press(&slow, (const char[]){*k, '\0'});
-		draw(&slow, 1, 9);
-	}
+	begin("maximize");
+	draw(1, 9);
+	press(bursts[_i].keys);
+	draw(1, 9);
 	ck_assert_uint_eq(f.b.trial, bursts[_i].trial);
-	ck_assert_int_eq(f.marked, slow.marked);
-	ck_assert_str_eq(f.text, slow.text);
-	end(&f);
-	end(&slow);
+	const int marked = f.marked;
+	memcpy(text, f.text, sizeof text);
+	end();
+	begin("maximize");
+	draw(1, 9);
+	for (const char *k = bursts[_i].keys; *k != '\0'; k++) {
+		press((const char[]){*k, '\0'});
+		draw(1, 9);
+	}
+	ck_assert_int_eq(f.marked, marked);
+	ck_assert_str_eq(f.text, text);
 }
 
 TEST(browse_keys_before_tab_move_nothing_in_the_next_table)
 {
-	struct fixture f;
-
-	begin(&f, "maximize");
-	draw(&f, 2, 24);
-	press(&f, "ddt");
-	draw(&f, 2, 24);
+	begin("maximize");
+	draw(2, 24);
+	press("ddt");
+	draw(2, 24);
 	ck_assert_uint_eq(f.b.trial, 0);
-	end(&f);
 }
 
 /* An update: trial k is in this state now, of all trials or of those that there were. */
-static void update(struct fixture *f, int k, const char *state, bool reset)
+static void update(int k, const char *state, bool reset)
 {
 	char text[256];
 	cJSON *m = NULL;
@@ -244,100 +238,86 @@ static void update(struct fixture *f, int k, const char *state, bool reset)
 		"\"counts\":{\"RUNNING\":1},\"trials\":[{\"trial\":%d,\"state\":\"%s\"}]}",
 		reset ? "true" : "false", k, state);
 	ck_assert_int_eq(sw_json_parse(&m, text, strlen(text), NULL), SW_OK);
-	ck_assert_int_eq(sw_view_merge(&f->v[0], m, 1), SW_OK);
+	ck_assert_int_eq(sw_view_merge(&f.v[0], m, 1), SW_OK);
 }
 
 /* The row under the cursor goes down as others change; a trial that leaves the filter leaves it to
  * the one in its place, but as a curve it stays. */
 TEST_LOOP(browse_cursor_follows_its_trial, 0, 2)
 {
-	struct fixture f;
-
-	begin(&f, "maximize");
-	draw(&f, 1, 24);
-	press(&f, "dddd");
-	draw(&f, 1, 24);
+	begin("maximize");
+	draw(1, 24);
+	press("dddd");
+	draw(1, 24);
 	ck_assert_uint_eq(f.b.trial, 3);
-	update(&f, 1, "PRUNED", false);
-	draw(&f, 1, 24);
+	update(1, "PRUNED", false);
+	draw(1, 24);
 	ck_assert_uint_eq(f.b.trial, 3);
 	ck_assert_int_eq(f.marked, 8);
-	press(&f, "<f");
-	draw(&f, 1, 24);
-	press(&f, _i == 1 ? "e" : "");
-	draw(&f, 1, 24);
+	press("<f");
+	draw(1, 24);
+	press(_i == 1 ? "e" : "");
+	draw(1, 24);
 	ck_assert_uint_eq(f.b.trial, 5);
-	update(&f, 5, "COMPLETED", false);
-	draw(&f, 1, 24);
+	update(5, "COMPLETED", false);
+	draw(1, 24);
 	ck_assert_uint_eq(f.b.trial, _i == 1 ? 5 : 6);
-	end(&f);
 }
 
 /* A snapshot may have fewer trials than were scrolled past. */
 TEST(browse_curve_outlives_the_rows_of_its_table)
 {
-	struct fixture f;
-
-	begin(&f, "maximize");
-	draw(&f, 1, 9);
-	press(&f, ">e");
-	draw(&f, 1, 9);
-	update(&f, 6, "PRUNED", true);
-	draw(&f, 1, 9);
+	begin("maximize");
+	draw(1, 9);
+	press(">e");
+	draw(1, 9);
+	update(6, "PRUNED", true);
+	draw(1, 9);
 	ck_assert_uint_eq(f.b.trial, 1);
-	press(&f, "l");
-	draw(&f, 1, 9);
+	press("l");
+	draw(1, 9);
 	ck_assert_uint_eq(f.b.trial, 6);
-	end(&f);
 }
 
 TEST(browse_help_says_each_key_and_any_key_closes_it)
 {
-	struct fixture f;
-
-	begin(&f, "maximize");
-	draw(&f, 1, 24);
+	begin("maximize");
+	draw(1, 24);
 	ck_assert_ptr_nonnull(strstr(f.text, "? keys\n"));
-	press(&f, "?");
-	draw(&f, 1, 24);
+	press("?");
+	draw(1, 24);
 	ck_assert_ptr_nonnull(strstr(f.text, "\n Tab "));
 	ck_assert(sw_browse_key(&f.b, SW_KEY_QUIT, f.v, 2));
-	draw(&f, 1, 24);
+	draw(1, 24);
 	ck_assert_ptr_null(strstr(f.text, "\n Tab "));
 	ck_assert(!sw_browse_key(&f.b, SW_KEY_QUIT, f.v, 2));
-	end(&f);
 }
 
 TEST(browse_tab_goes_to_the_next_table)
 {
-	struct fixture f;
-
-	begin(&f, "maximize");
-	draw(&f, 2, 24);
-	press(&f, "td");
-	draw(&f, 2, 24);
+	begin("maximize");
+	draw(2, 24);
+	press("td");
+	draw(2, 24);
 	ck_assert_int_eq(f.marked, 12 + 4);
-	press(&f, "td");
-	draw(&f, 2, 24);
+	press("td");
+	draw(2, 24);
 	ck_assert_int_eq(f.marked, 4);
-	end(&f);
 }
 
 /* Any size draws, wherever the cursor is (a sanitizer sees that nothing is written outside). */
 TEST(browse_draws_at_any_size)
 {
-	struct fixture f;
-
-	begin(&f, "maximize");
+	begin("maximize");
 	for (int height = 1; height < 20; height++) {
-		press(&f, height % 2 ? "?>" : "s<n");
-		draw(&f, 1, height);
-		draw(&f, 2, 20 - height);
+		press(height % 2 ? "?>" : "s<n");
+		draw(1, height);
+		draw(2, 20 - height);
 	}
-	end(&f);
 }
 
 SUITE(tcase)
 {
+	tcase_add_checked_fixture(tcase, NULL, end);
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
 }

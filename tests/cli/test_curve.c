@@ -80,7 +80,6 @@ TEST(curve_asks_when_there_may_be_more)
 {
 	char params[160] = "";
 
-	begin();
 	ck_assert(sw_curve_ask(&curve, &view, params));
 	ck_assert_str_eq(params, "{\"sweep\":1,\"trial\":7}");
 	curve.id = 5; /* it is on its way */
@@ -102,23 +101,19 @@ TEST(curve_asks_when_there_may_be_more)
 	sw_curve_of(&curve, 1, 8);
 	ck_assert_uint_eq(curve.n, 0);
 	ck_assert(sw_curve_ask(&curve, &view, params));
-	end();
 }
 
 TEST(curve_of_a_second_attempt_goes_on_from_its_checkpoint)
 {
-	begin();
 	ck_assert_int_eq(take(1, 1, 9, "null"), SW_OK);
 	ck_assert_int_eq(take(2, 4, 6, "null"), SW_OK);
 	ck_assert_uint_eq(curve.n, 6);
 	for (size_t i = 0; i < 6; i++)
 		ck_assert_double_eq(curve.points[i].step, (double)i + 1);
-	end();
 }
 
 TEST(curve_of_many_reports_keeps_a_spread)
 {
-	begin();
 	for (int k = 0; k < 10; k++)
 		ck_assert_int_eq(take(1, 1000 * k + 1, 1000 * (k + 1), "null"), SW_OK);
 	ck_assert_uint_le(curve.n, SW_CURVE_MAX);
@@ -127,7 +122,6 @@ TEST(curve_of_many_reports_keeps_a_spread)
 	for (size_t i = 1; i < curve.n; i++)
 		ck_assert_double_eq(curve.points[i].step - curve.points[i - 1].step, 8);
 	ck_assert_double_ge(curve.points[curve.n - 1].step, 9993);
-	end();
 }
 
 TEST_LOOP(curve_takes_anything, 0, 6)
@@ -142,12 +136,10 @@ TEST_LOOP(curve_takes_anything, 0, 6)
 		"{\"attempt\":1,\"seq\":2,\"step\":2,\"metrics\":null}]}"};
 	cJSON *result = NULL;
 
-	begin();
 	ck_assert_int_eq(sw_json_parse(&result, texts[_i], strlen(texts[_i]), NULL), SW_OK);
 	ck_assert_int_eq(sw_curve_take(&curve, result, "acc"), SW_OK);
 	ck_assert_uint_eq(curve.n, 0);
 	cJSON_Delete(result);
-	end();
 }
 
 static sw_status draw(int width, int height)
@@ -184,7 +176,6 @@ static const struct {
 
 TEST_LOOP(curve_is_drawn_with_its_trial, 0, (int)(sizeof pages / sizeof pages[0]))
 {
-	begin();
 	update(pages[_i].state);
 	ck_assert_int_eq(draw(80, 24), SW_OK);
 	ck_assert_ptr_nonnull(strstr(drawn, "\nreading its reports\n"));
@@ -194,17 +185,14 @@ TEST_LOOP(curve_is_drawn_with_its_trial, 0, (int)(sizeof pages / sizeof pages[0]
 		      drawn);
 	ck_assert_ptr_nonnull(strstr(drawn, "\nUp, Down: another trial  q: back "));
 	ck_assert_ptr_null(strchr(drawn, '\033'));
-	end();
 }
 
 TEST(curve_draws_at_any_size)
 {
-	begin();
 	ck_assert_int_eq(take(1, 1, 50, "null"), SW_OK);
 	for (int w = 1; w < 200; w += 7)
 		for (int h = 1; h < 40; h += 3)
 			ck_assert_int_eq(draw(w, h), SW_OK);
-	end();
 }
 
 TEST(curve_without_memory_fails_cleanly_at_each_call)
@@ -212,6 +200,7 @@ TEST(curve_without_memory_fails_cleanly_at_each_call)
 	WALK (SW_FAULT_MALLOC, 1) {
 		cJSON *result = page(1, 1, 9, "null");
 
+		end();
 		begin();
 		walk_arm();
 		sw_status rc = sw_curve_take(&curve, result, "acc");
@@ -221,11 +210,11 @@ TEST(curve_without_memory_fails_cleanly_at_each_call)
 		ck_assert_msg(rc == (fired ? SW_NOMEM : SW_OK), "call %u: %s", walk.nth,
 			      sw_status_str(rc));
 		cJSON_Delete(result);
-		end();
 	}
 }
 
 SUITE(tcase)
 {
+	tcase_add_checked_fixture(tcase, begin, end);
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
 }

@@ -54,13 +54,29 @@ static cJSON *message(const char *state, int first, int n)
 	return v;
 }
 
-static void row_text(const struct sw_canvas *c, int row, char *out, size_t cap)
+static struct sw_view v;
+static struct sw_canvas c;
+static char text[1024]; /* a row of it */
+
+static void begin(void)
+{
+	sw_view_init(&v, 1);
+}
+
+static void end(void)
+{
+	sw_canvas_fini(&c);
+	sw_view_fini(&v);
+}
+
+/* Into text. */
+static void read_row(int row)
 {
 	struct sw_buf b;
 
 	sw_buf_init(&b, 65536);
-	canvas_row(c, row, &b);
-	(void)snprintf(out, cap, "%s", b.data != NULL ? b.data : "");
+	canvas_row(&c, row, &b);
+	(void)snprintf(text, sizeof text, "%s", b.data != NULL ? b.data : "");
 	sw_buf_fini(&b);
 }
 
@@ -77,37 +93,28 @@ static const struct {
 
 TEST_LOOP(live_table_fits_its_screen, 0, 3)
 {
-	struct sw_canvas c;
-	struct sw_view v;
-	char text[1024];
-
-	sw_view_init(&v, 1);
 	ck_assert_int_eq(sw_view_merge(&v, message("RUNNING", 1, 60), 1000), SW_OK);
 	ck_assert_int_eq(sw_canvas_init(&c, screens[_i].width, screens[_i].height), SW_OK);
 	ck_assert_int_eq(sw_live_draw(&c, &v, 1, &keys, true, 1000), SW_OK);
-	row_text(&c, 0, text, sizeof text);
+	read_row(0);
 	ck_assert_str_eq(text, screens[_i].first);
-	row_text(&c, 2, text, sizeof text);
+	read_row(2);
 	ck_assert_str_eq(text, "rungs   3: - (4)  1: 0.81 (9)");
-	row_text(&c, 4, text, sizeof text);
+	read_row(4);
 	ck_assert_msg(strncmp(text, screens[_i].columns, strlen(screens[_i].columns)) == 0,
 		      "columns: %s", text);
 	ck_assert_ptr_nonnull(strstr(text, "val_accuracy"));
-	row_text(&c, 5, text, sizeof text);
+	read_row(5);
 	ck_assert_msg(strncmp(text, "1/10  RUNNING", 13) == 0, "first trial: %s", text);
 	ck_assert_ptr_null(strchr(text, '\033'));
-	row_text(&c, screens[_i].height - 1, text, sizeof text);
+	read_row(screens[_i].height - 1);
 	ck_assert_msg(strncmp(text, screens[_i].last, 4) == 0, "last row: %s", text);
-	sw_canvas_fini(&c);
-	sw_view_fini(&v);
 }
 
 TEST(view_message_with_reset_forgets_the_rest)
 {
-	struct sw_view v;
 	cJSON *reset = message("RUNNING", 31, 5);
 
-	sw_view_init(&v, 1);
 	ck_assert_int_eq(sw_view_merge(&v, message("RUNNING", 1, 30), 0), SW_OK);
 	ck_assert_int_eq(sw_view_merge(&v, message("RUNNING", 2, 1), 0), SW_OK);
 	ck_assert_uint_eq(v.n, 30);
@@ -116,44 +123,33 @@ TEST(view_message_with_reset_forgets_the_rest)
 	ck_assert_uint_eq(v.n, 5);
 	for (size_t i = 0; i < v.n; i++)
 		ck_assert_uint_ge(v.rows[i].trial, 31);
-	sw_view_fini(&v);
 }
 
 TEST(live_table_has_no_more_line_when_all_fit)
 {
-	struct sw_canvas c;
-	struct sw_view v;
-	char text[512];
-
-	sw_view_init(&v, 1);
 	ck_assert_int_eq(sw_view_merge(&v, message("RUNNING", 1, 2), 0), SW_OK);
 	cJSON_ReplaceItemInObject(v.head, "counts", cJSON_Parse("{\"COMPLETED\":1,\"PRUNED\":1}"));
 	ck_assert_int_eq(sw_canvas_init(&c, 80, 20), SW_OK);
 	ck_assert_int_eq(sw_live_draw(&c, &v, 1, &keys, false, 0), SW_OK);
-	row_text(&c, 7, text, sizeof text);
+	read_row(7);
 	ck_assert_str_eq(text, "");
-	row_text(&c, 1, text, sizeof text);
+	read_row(1);
 	ck_assert_str_eq(text, "trials  2/40 #...................  1 COMPLETED  1 PRUNED (50%)");
 	/* a population, whose states are too many for the percentage */
 	cJSON_ReplaceItemInObject(
 		v.head, "counts",
 		cJSON_Parse("{\"RUNNING\":2,\"PAUSED\":4,\"PENDING\":13,\"PRUNED\":20}"));
 	ck_assert_int_eq(sw_live_draw(&c, &v, 1, &keys, false, 0), SW_OK);
-	row_text(&c, 1, text, sizeof text);
+	read_row(1);
 	ck_assert_str_eq(text,
 			 "trials  20/40 ##########..........  2 RUNNING  4 PAUSED  13 PENDING  "
 			 "20 PRUNED");
-	sw_canvas_fini(&c);
-	sw_view_fini(&v);
 }
 
 /* A failure and a silent trial have their cause in 80 columns, and the sweep's its own line. */
 TEST(live_table_says_what_is_wrong)
 {
 	const char *why = "exit:1: ModuleNotFoundError: No module named 'x' (5 trials FAILED)";
-	struct sw_canvas c;
-	struct sw_view v;
-	char text[512];
 	cJSON *m = message("RUNNING", 1, 3), *trials = cJSON_GetObjectItem(m, "trials");
 
 	cJSON_ReplaceItemInObject(m, "cause", cJSON_CreateString(why));
@@ -165,20 +161,17 @@ TEST(live_table_says_what_is_wrong)
 				  cJSON_CreateString("RUNNING"));
 	cJSON_AddNumberToObject(cJSON_GetArrayItem(trials, 2), "heard_ms",
 				(double)sw_clock_wall_ms() - 200000.0);
-	sw_view_init(&v, 1);
 	ck_assert_int_eq(sw_view_merge(&v, m, 0), SW_OK);
 	ck_assert_int_eq(sw_canvas_init(&c, 80, 20), SW_OK);
 	ck_assert_int_eq(sw_live_draw(&c, &v, 1, &keys, true, 0), SW_OK);
-	row_text(&c, 1, text, sizeof text);
+	read_row(1);
 	ck_assert_msg(strncmp(text, "cause   ", 8) == 0 && strcmp(text + 8, why) == 0, "%s", text);
-	row_text(&c, 5, text, sizeof text);
+	read_row(5);
 	ck_assert_msg(strstr(text, "lr") && strstr(text, "cause"), "columns: %s", text);
-	row_text(&c, 6, text, sizeof text);
+	read_row(6);
 	ck_assert_msg(strstr(text, "last report 3m2") != NULL, "a silent trial: %s", text);
-	row_text(&c, 7, text, sizeof text);
+	read_row(7);
 	ck_assert_msg(strstr(text, "exit:1: ModuleNotFou") != NULL, "a failed one: %s", text);
-	sw_canvas_fini(&c);
-	sw_view_fini(&v);
 }
 
 #define LONG_CAUSE                                                                                 \
@@ -188,14 +181,14 @@ static const struct {
 	int width, height;
 } sizes[] = {{40, 15}, {80, 24}, {100, 30}, {160, 50}};
 
-static void ck_assert_shown(const struct sw_canvas *c, const char *text, bool is)
+static void ck_assert_shown(const char *says, bool is)
 {
 	struct sw_buf b;
 
 	sw_buf_init(&b, 65536);
-	for (int i = 0; i < c->width * c->height; i++)
-		sw_term_add_rune(&b, c->cells[i].rune);
-	ck_assert_msg((strstr(b.data, text) != NULL) == is, "%d columns: %s", c->width, text);
+	for (int i = 0; i < c.width * c.height; i++)
+		sw_term_add_rune(&b, c.cells[i].rune);
+	ck_assert_msg((strstr(b.data, says) != NULL) == is, "%d columns: %s", c.width, says);
 	sw_buf_fini(&b);
 }
 
@@ -204,8 +197,6 @@ TEST_ROWS(live_table_shows_a_whole_cause, sizes)
 {
 	cJSON *m = message("RUNNING", 1, 30), *trials = cJSON_GetObjectItem(m, "trials");
 	struct sw_browse b = {.trial = 0};
-	struct sw_canvas c;
-	struct sw_view v;
 
 	cJSON_ReplaceItemInObject(m, "cause", cJSON_CreateString(LONG_CAUSE " (5 alike)"));
 	for (int i = 4; i < 6; i++) {
@@ -215,89 +206,67 @@ TEST_ROWS(live_table_shows_a_whole_cause, sizes)
 		cJSON_ReplaceItemInObject(cJSON_GetArrayItem(trials, i), "state",
 					  cJSON_CreateString(i == 4 ? "FAILED" : "PRUNED"));
 	}
-	sw_view_init(&v, 1);
 	ck_assert_int_eq(sw_view_merge(&v, m, 0), SW_OK);
 	ck_assert_int_eq(sw_canvas_init(&c, sizes[_i].width, sizes[_i].height), SW_OK);
 	ck_assert_int_eq(sw_live_draw(&c, &v, 1, &b, true, 0), SW_OK);
-	ck_assert_shown(&c, LONG_CAUSE " (5 alike)", true);
-	ck_assert_shown(&c, "1/5 FAILED: " LONG_CAUSE, true);
+	ck_assert_shown(LONG_CAUSE " (5 alike)", true);
+	ck_assert_shown("1/5 FAILED: " LONG_CAUSE, true);
 	sw_canvas_fini(&c);
 	b.trial = 6;
 	ck_assert_int_eq(sw_canvas_init(&c, sizes[_i].width, sizes[_i].height), SW_OK);
 	ck_assert_int_eq(sw_live_draw(&c, &v, 1, &b, true, 0), SW_OK);
-	ck_assert_shown(&c, "rung 3: 5 of 9 behind 0.97", true);
-	ck_assert_shown(&c, "1/5 FAILED: ", false);
-	sw_canvas_fini(&c);
-	sw_view_fini(&v);
+	ck_assert_shown("rung 3: 5 of 9 behind 0.97", true);
+	ck_assert_shown("1/5 FAILED: ", false);
 }
 
 TEST(live_tables_of_two_sweeps_share_the_height)
 {
-	struct sw_canvas c;
-	struct sw_view v[2];
-	char text[512];
+	struct sw_view two[2];
 
 	for (size_t i = 0; i < 2; i++) {
-		sw_view_init(&v[i], i + 1);
-		ck_assert_int_eq(sw_view_merge(&v[i], message("RUNNING", 1, 60), 0), SW_OK);
+		sw_view_init(&two[i], i + 1);
+		ck_assert_int_eq(sw_view_merge(&two[i], message("RUNNING", 1, 60), 0), SW_OK);
 	}
 	ck_assert_int_eq(sw_canvas_init(&c, 100, 21), SW_OK);
-	ck_assert_int_eq(sw_live_draw(&c, v, 2, &keys, true, 0), SW_OK);
-	row_text(&c, 9, text, sizeof text);
+	ck_assert_int_eq(sw_live_draw(&c, two, 2, &keys, true, 0), SW_OK);
+	read_row(9);
 	ck_assert_int_eq(strncmp(text, "... ", 4), 0);
-	row_text(&c, 10, text, sizeof text);
+	read_row(10);
 	ck_assert_str_eq(text, "");
-	row_text(&c, 11, text, sizeof text);
+	read_row(11);
 	ck_assert_int_eq(strncmp(text, "sweep 2 digits", 14), 0);
-	sw_canvas_fini(&c);
 	for (size_t i = 0; i < 2; i++)
-		sw_view_fini(&v[i]);
+		sw_view_fini(&two[i]);
 }
 
 /* Any size draws: nothing is written outside the cells (a sanitizer sees that it is not). */
 TEST(live_table_draws_at_any_size)
 {
-	struct sw_view v;
-
-	sw_view_init(&v, 1);
 	ck_assert_int_eq(sw_view_merge(&v, message("RUNNING", 1, 30), 0), SW_OK);
 	cJSON_ReplaceItemInObject(v.head, "cause", cJSON_CreateString(LONG_CAUSE));
 	cJSON_ReplaceItemInObject(v.rows[0].json, "cause", cJSON_CreateString(LONG_CAUSE));
 	cJSON_ReplaceItemInObject(v.rows[0].json, "state", cJSON_CreateString("FAILED"));
 	for (int w = 1; w < 130; w += 3)
 		for (int h = 1; h < 20; h += 2) {
-			struct sw_canvas c;
-
 			ck_assert_int_eq(sw_canvas_init(&c, w, h), SW_OK);
 			ck_assert_int_eq(sw_live_draw(&c, &v, 1, &keys, true, 0), SW_OK);
 			ck_assert_uint_eq(c.cells[0].rune, w == 1 ? 0x2026 : 's');
 			sw_canvas_fini(&c);
 		}
-	sw_view_fini(&v);
 }
 
 TEST(live_table_says_that_the_daemon_is_away)
 {
-	struct sw_canvas c;
-	struct sw_view v;
-	char text[512];
-
-	sw_view_init(&v, 1);
 	ck_assert_int_eq(sw_view_merge(&v, message("RUNNING", 1, 3), 0), SW_OK);
 	v.lost_at_us = 1;
 	ck_assert_int_eq(sw_canvas_init(&c, 80, 20), SW_OK);
 	ck_assert_int_eq(sw_live_draw(&c, &v, 1, &keys, true, 5000001), SW_OK);
-	row_text(&c, 0, text, sizeof text);
+	read_row(0);
 	ck_assert_str_eq(text, "sweep 1 digits  the daemon is away for 5.0s; trying again");
-	sw_canvas_fini(&c);
-	sw_view_fini(&v);
 }
 
 TEST(view_keeps_running_trials_and_the_latest)
 {
-	struct sw_view v;
-
-	sw_view_init(&v, 1);
 	ck_assert_int_eq(sw_view_merge(&v, message("RUNNING", 1, 900), 0), SW_OK);
 	ck_assert_uint_eq(v.n, SW_VIEW_MAX);
 	ck_assert_uint_eq(v.rows[0].trial, 10);
@@ -309,21 +278,17 @@ TEST(view_keeps_running_trials_and_the_latest)
 	ck_assert(!sw_view_ended(&v));
 	ck_assert_int_eq(sw_view_merge(&v, message("COMPLETED", 6, 1), 0), SW_OK);
 	ck_assert(sw_view_ended(&v));
-	sw_view_fini(&v);
 }
 
 TEST_LOOP(view_refuses_what_is_no_update, 0, 5)
 {
 	static const char *const texts[] = {"{}", "[]", "{\"state\":\"RUNNING\"}",
 					    "{\"trials\":[]}", "{\"state\":1,\"trials\":[]}"};
-	struct sw_view v;
 	cJSON *m = NULL;
 
-	sw_view_init(&v, 1);
 	ck_assert_int_eq(sw_json_parse(&m, texts[_i], strlen(texts[_i]), NULL), SW_OK);
 	ck_assert_int_eq(sw_view_merge(&v, m, 0), SW_PARSE);
 	ck_assert_ptr_null(v.head);
-	sw_view_fini(&v);
 }
 
 /* No line of a block is wider than the look allows; with no limit nothing is cut. */
@@ -331,10 +296,8 @@ TEST_LOOP(block_lines_keep_to_the_width, 0, 4)
 {
 	static const int widths[] = {40, 80, 200, 0};
 	const struct sw_look look = {.utf8 = true, .width = widths[_i]};
-	struct sw_view v;
 	struct sw_buf b;
 
-	sw_view_init(&v, 1);
 	sw_buf_init(&b, 1 << 20);
 	ck_assert_int_eq(sw_view_merge(&v, message("RUNNING", 1, 60), 0), SW_OK);
 	ck_assert_int_eq(sw_block_print(&b, &v, &look, 0), SW_OK);
@@ -343,7 +306,6 @@ TEST_LOOP(block_lines_keep_to_the_width, 0, 4)
 			ck_assert_msg(sw_term_width(line, true) <= look.width, "%d: %s", look.width,
 				      line);
 	sw_buf_fini(&b);
-	sw_view_fini(&v);
 }
 
 TEST(live_table_without_memory_fails_cleanly_at_each_call)
@@ -351,8 +313,6 @@ TEST(live_table_without_memory_fails_cleanly_at_each_call)
 	WALK (SW_FAULT_MALLOC, 1) {
 		const struct sw_look look = {.utf8 = true, .color = true, .width = 80};
 		cJSON *m = message("RUNNING", 1, 5);
-		struct sw_canvas c;
-		struct sw_view v;
 		struct sw_buf b;
 
 		sw_view_init(&v, 1);
@@ -377,5 +337,6 @@ TEST(live_table_without_memory_fails_cleanly_at_each_call)
 
 SUITE(tcase)
 {
+	tcase_add_checked_fixture(tcase, begin, end);
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
 }
