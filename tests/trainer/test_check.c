@@ -78,17 +78,40 @@ static const struct {
 	{"[]", "{\"ok\":false,\"faults\":[{\"pointer\":\"\",\"message\":"},
 };
 
+static struct sw_buf out; /* the last answer */
+
+static void setup(void)
+{
+	sw_buf_init(&out, 65536);
+}
+
+static void teardown(void)
+{
+	sw_buf_fini(&out);
+}
+
+static const char *answer(const char *spec, bool form, const struct sw_ops *gpu)
+{
+	sw_buf_clear(&out);
+	sw_check_spec(spec, strlen(spec), form, gpu, &out);
+	ck_assert_int_eq(out.failed, SW_OK);
+	return out.data;
+}
+
+static void begins_with(const char *got, const char *says)
+{
+	ck_assert_msg(strncmp(got, says, strlen(says)) == 0, "%s\nis not\n%s", got, says);
+}
+
+static void has(const char *got, const char *says)
+{
+	ck_assert_msg(strstr(got, says) != NULL, "%s\nhas not\n%s", got, says);
+}
+
 TEST_ROWS(check_answers_one_object, specs)
 {
-	struct sw_buf out;
-
-	sw_buf_init(&out, 65536);
-	sw_check_spec(specs[_i].spec, strlen(specs[_i].spec), false, NULL, &out);
-	ck_assert_int_eq(out.failed, SW_OK);
-	ck_assert_msg(strncmp(out.data, specs[_i].says, strlen(specs[_i].says)) == 0,
-		      "%s\nis not\n%s", out.data, specs[_i].says);
+	begins_with(answer(specs[_i].spec, false, NULL), specs[_i].says);
 	ck_assert_int_eq(out.data[out.len - 1], '}');
-	sw_buf_fini(&out);
 }
 
 #define EDIT(spec, ranges) "{\"spec\":" spec ",\"ranges\":{" ranges "}}"
@@ -148,14 +171,7 @@ static const struct {
 
 TEST_ROWS(check_answer_is_that_of_its_question, answers)
 {
-	const char *text = answers[_i].text, *says = answers[_i].says;
-	struct sw_buf out;
-
-	sw_buf_init(&out, 65536);
-	sw_check_spec(text, strlen(text), answers[_i].form, NULL, &out);
-	ck_assert_int_eq(out.failed, SW_OK);
-	ck_assert_msg(strncmp(out.data, says, strlen(says)) == 0, "%s\nis not\n%s", out.data, says);
-	sw_buf_fini(&out);
+	begins_with(answer(answers[_i].text, answers[_i].form, NULL), answers[_i].says);
 }
 
 /* The spec's own warnings are the daemon's to say: weight_decay has one. */
@@ -163,32 +179,24 @@ TEST(check_warns_of_the_trainers_part_alone)
 {
 	static const char *const good = SPEC(",\"weight_decay\":{\"min\":0,\"max\":1}",
 					     WINE ",\"model\":[{\"linear\":3}],\"gamma\":0.5");
-	struct sw_buf out;
 
-	sw_buf_init(&out, 65536);
-	sw_check_spec(good, strlen(good), false, NULL, &out);
-	ck_assert_msg(strstr(out.data,
-			     ",\"warnings\":[\"/trainer/gamma: \\\"gamma\\\" has no effect: "
-			     "the schedule is not \\\"step\\\"\"]}") != NULL,
-		      "%s", out.data);
-	sw_buf_fini(&out);
+	has(answer(good, false, NULL),
+	    ",\"warnings\":[\"/trainer/gamma: \\\"gamma\\\" has no effect: "
+	    "the schedule is not \\\"step\\\"\"]}");
 }
 
 #define IMAGES "\"dataset\":{\"format\":\"synthetic\",\"image\":[1,8,8],\"rows\":50,\"classes\":4}"
+static double bytes_on(const struct sw_ops *gpu, const char *spec)
+{
+	const char *at = strstr(answer(spec, false, gpu), "\"bytes\":");
+
+	ck_assert_msg(at != NULL, "%s\n%s", spec, out.data);
+	return atof(at + 8);
+}
+
 static double bytes_of(const char *spec)
 {
-	struct sw_buf out;
-	const char *at;
-	double bytes;
-
-	sw_buf_init(&out, 65536);
-	sw_check_spec(spec, strlen(spec), false, NULL, &out);
-	ck_assert_int_eq(out.failed, SW_OK);
-	at = strstr(out.data, "\"bytes\":");
-	ck_assert_msg(at != NULL, "%s\n%s", spec, out.data);
-	bytes = atof(at + 8);
-	sw_buf_fini(&out);
-	return bytes;
+	return bytes_on(NULL, spec);
 }
 
 #define THREE WINE ",\"model\":[{\"linear\":\"l1\"},\"relu\",{\"linear\":3}]"
@@ -219,13 +227,7 @@ static const struct {
 
 TEST_ROWS(check_of_a_pipeline_says_what_its_stages_have, staged)
 {
-	struct sw_buf out;
-
-	sw_buf_init(&out, 65536);
-	sw_check_spec(staged[_i].spec, strlen(staged[_i].spec), false, NULL, &out);
-	ck_assert_msg(strstr(out.data, staged[_i].says) != NULL, "%s\nhas not\n%s", out.data,
-		      staged[_i].says);
-	sw_buf_fini(&out);
+	has(answer(staged[_i].spec, false, NULL), staged[_i].says);
 }
 
 /* Each stage has its own weights, gradients and rows: that of the largest counts. */
@@ -275,13 +277,7 @@ TEST_ROWS(check_finds_the_trial_that_takes_most_memory, spaces)
 /* What the constraints leave out is no reason to refuse, and is no trial's memory. */
 TEST(check_looks_at_what_the_constraints_leave)
 {
-	static const char *const refused = SPEC(KERNELS, TWO_KERNELS);
-	struct sw_buf out;
-
-	sw_buf_init(&out, 65536);
-	sw_check_spec(refused, strlen(refused), false, NULL, &out);
-	ck_assert_ptr_nonnull(strstr(out.data, "\"ok\":false"));
-	sw_buf_fini(&out);
+	has(answer(SPEC(KERNELS, TWO_KERNELS), false, NULL), "\"ok\":false");
 	ck_assert_double_gt(bytes_of(BOUND("k + j <= 9", KERNELS, TWO_KERNELS)), 0);
 	/* 64 a + a b weights at most, with a gradient each; 2^32 without the constraint */
 	ck_assert_double_lt(bytes_of(BOUND("a * b <= 65536", WIDTHS, WIDE)), 5e7);
@@ -320,13 +316,8 @@ TEST(check_refuses_what_fits_at_the_smallest_values_but_not_near_the_largest)
 {
 	static const char *const spec = BOUND(
 		"k + j <= 13", ",\"k\":{\"values\":[3,7]},\"j\":{\"values\":[1,7]}", TWO_KERNELS);
-	struct sw_buf out;
 
-	sw_buf_init(&out, 65536);
-	sw_check_spec(spec, strlen(spec), false, NULL, &out);
-	ck_assert_msg(strstr(out.data, "\"pointer\":\"/trainer/model/1/conv2d\"") != NULL, "%s",
-		      out.data);
-	sw_buf_fini(&out);
+	has(answer(spec, false, NULL), "\"pointer\":\"/trainer/model/1/conv2d\"");
 }
 
 TEST(check_without_memory_answers_all_the_same)
@@ -334,16 +325,14 @@ TEST(check_without_memory_answers_all_the_same)
 	static const char *const spec = BOUND("k + j <= 9", KERNELS, TWO_KERNELS);
 
 	WALK (SW_FAULT_MALLOC, 1) {
-		struct sw_buf out;
-
-		sw_buf_init(&out, 65536);
+		sw_buf_clear(&out);
 		ck_assert_int_eq(sw_buf_adds(&out, " "), SW_OK); /* has its memory */
 		walk_arm();
 		sw_check_spec(spec, strlen(spec), false, NULL, &out);
 		(void)walk_disarm();
 		if (out.failed == SW_OK)
 			ck_assert_msg(strncmp(out.data, " {\"ok\":", 7) == 0, "%s", out.data);
-		sw_buf_fini(&out);
+		teardown();
 	}
 }
 
@@ -352,41 +341,23 @@ TEST(check_counts_the_memory_of_as_many_cores_as_there_are)
 {
 	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	const struct sw_conv conv = {32, 3, 32, 32, 6, 5, 5, 1, 0};
-	struct sw_buf out;
 
 	sw_ops_cpu_threads((unsigned)cores);
 	const size_t most = sw_ops_cpu.conv2d_workspace(&conv);
 
 	sw_ops_cpu_threads(1);
 	ck_assert(cores == 1 || sw_ops_cpu.conv2d_workspace(&conv) < most);
-	sw_buf_init(&out, 65536);
-	sw_check_spec(specs[0].spec, strlen(specs[0].spec), false, NULL, &out);
+	(void)answer(specs[0].spec, false, NULL);
 	ck_assert_uint_eq(sw_ops_cpu.conv2d_workspace(&conv), most);
-	sw_buf_fini(&out);
 }
 
-static size_t library_products(enum sw_precision p, size_t B, size_t in, size_t out)
+static size_t library_products(enum sw_precision p, size_t B, size_t from, size_t to)
 {
 	(void)p;
 	(void)B;
-	(void)in;
-	(void)out;
+	(void)from;
+	(void)to;
 	return (size_t)32 << 20;
-}
-
-static double bytes_on(const struct sw_ops *gpu)
-{
-	struct sw_buf out;
-	cJSON *json;
-	double bytes;
-
-	sw_buf_init(&out, 65536);
-	sw_check_spec(specs[0].spec, strlen(specs[0].spec), false, gpu, &out);
-	json = cJSON_Parse(out.data);
-	bytes = cJSON_GetNumberValue(cJSON_GetObjectItem(json, "bytes"));
-	cJSON_Delete(json);
-	sw_buf_fini(&out);
-	return bytes;
 }
 
 /* Where trials may run on a GPU, what a library needs there counts: memory that it is lent, and its
@@ -396,9 +367,10 @@ TEST(check_counts_the_memory_of_products_on_a_gpu)
 	struct sw_ops gpu = sw_ops_cpu;
 
 	gpu.products_open_bytes = (size_t)1 << 24;
-	ck_assert_double_eq(bytes_on(&gpu), bytes_on(NULL));
+	ck_assert_double_eq(bytes_on(&gpu, specs[0].spec), bytes_of(specs[0].spec));
 	gpu.linear_products = library_products;
-	ck_assert_double_eq(bytes_on(&gpu), bytes_on(NULL) + 0x1p25 + 0x1p24);
+	ck_assert_double_eq(bytes_on(&gpu, specs[0].spec),
+			    bytes_of(specs[0].spec) + 0x1p25 + 0x1p24);
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(setup, teardown)

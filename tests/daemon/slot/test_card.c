@@ -23,120 +23,120 @@ static struct sw_nvml_card quiet(void)
 				     .ecc = 0};
 }
 
-static void add(struct sw_nvml_card *c, int64_t pid, int64_t session, int64_t mib, bool compute)
+static void add(struct sw_nvml_card *card, int64_t pid, int64_t session, int64_t mib, bool compute)
 {
-	c->proc[c->proc_n++] = (struct sw_nvml_proc){.pid = pid,
-						     .session = session,
-						     .bytes = mib < 0 ? -1 : mib * MIB,
-						     .compute = compute,
-						     .name = "other"};
-	c->used += (mib < 0 ? 0 : mib) * MIB;
+	card->proc[card->proc_n++] = (struct sw_nvml_proc){.pid = pid,
+							   .session = session,
+							   .bytes = mib < 0 ? -1 : mib * MIB,
+							   .compute = compute,
+							   .name = "other"};
+	card->used += (mib < 0 ? 0 : mib) * MIB;
 }
 
 static const int64_t worker[] = {70};
 
-static void take(struct sw_card *c, const struct sw_nvml_card *reading, size_t here, int64_t s)
+static struct sw_card c;
+
+static void begin(void)
+{
+	sw_card_init(&c);
+}
+
+static void take(const struct sw_nvml_card *reading, size_t here, int64_t s)
 {
 	const struct sw_card_ours ours = {.session = worker, .n = here, .here = here};
 
-	(void)sw_card_take(c, reading, &ours, s * SECOND, 30 * SECOND);
+	(void)sw_card_take(&c, reading, &ours, s * SECOND, 30 * SECOND);
 }
 
-#define IS(card, want, part)                                                                       \
+#define IS(want, part)                                                                             \
 	do {                                                                                       \
-		ck_assert_str_eq(sw_card_state_name((card)->state), want);                         \
-		ck_assert_msg(strstr((card)->why, part) != NULL, "\"%s\" lacks \"%s\"",            \
-			      (card)->why, part);                                                  \
+		ck_assert_str_eq(sw_card_state_name(c.state), want);                               \
+		ck_assert_msg(strstr(c.why, part) != NULL, "\"%s\" lacks \"%s\"", c.why, part);    \
 	} while (0)
 
 TEST(card_of_a_stranger_is_held_until_it_is_gone)
 {
-	struct sw_card c;
 	struct sw_nvml_card r = quiet();
 
-	sw_card_init(&c);
 	ck_assert_str_eq(sw_card_state_name(c.state), "UNKNOWN");
 	add(&r, 9, 9, 255, true);
-	take(&c, &r, 0, 1);
-	IS(&c, "OK", ""); /* little enough */
+	take(&r, 0, 1);
+	IS("OK", ""); /* little enough */
 	r = quiet();
 	add(&r, 9, 9, 300, true);
 	add(&r, 8, -1, 400, true);
-	take(&c, &r, 0, 2);
-	IS(&c, "HELD", "held by pid 8 (other), 700 MiB, and 1 more");
+	take(&r, 0, 2);
+	IS("HELD", "held by pid 8 (other), 700 MiB, and 1 more");
 	ck_assert_int_eq(c.strangers, 700 * MIB);
 	r = quiet();
 	add(&r, 7, 7, 600, false); /* it draws */
-	take(&c, &r, 0, 3);
-	IS(&c, "OK", "");
+	take(&r, 0, 3);
+	IS("OK", "");
 	r = quiet();
 	add(&r, 6, 6, -1, true); /* how much is not said: what nobody else has */
 	r.used = 800 * MIB;
-	take(&c, &r, 0, 4);
-	IS(&c, "HELD", "800 MiB");
+	take(&r, 0, 4);
+	IS("HELD", "800 MiB");
 	r = quiet();
-	take(&c, &r, 0, 5);
-	IS(&c, "OK", "");
+	take(&r, 0, 5);
+	IS("OK", "");
 	ck_assert_str_eq(c.why, "");
 }
 
 TEST(card_knows_its_own_workers_by_their_session)
 {
-	struct sw_card c;
 	struct sw_nvml_card r = quiet();
 	struct sw_card_ours hidden = {.session = worker, .n = 1, .here = 1, .hidden = true};
 
-	sw_card_init(&c);
 	add(&r, 70, 70, 300, true);
 	add(&r, 71, 70, 200, true); /* what the worker started */
-	take(&c, &r, 1, 1);
-	IS(&c, "OK", "");
+	take(&r, 1, 1);
+	IS("OK", "");
 	ck_assert_int_eq(c.ours, 500 * MIB);
 	/* in a container nobody can tell, while a worker runs there */
 	r = quiet();
 	add(&r, 4711, -1, 500, true);
 	(void)sw_card_take(&c, &r, &hidden, 2 * SECOND, SECOND);
-	IS(&c, "OK", "");
+	IS("OK", "");
 	hidden.here = 0;
 	(void)sw_card_take(&c, &r, &hidden, 3 * SECOND, SECOND);
-	IS(&c, "HELD", "pid 4711");
+	IS("HELD", "pid 4711");
 }
 
 TEST(card_is_given_out_again_when_its_memory_is_back)
 {
-	struct sw_card c;
 	struct sw_nvml_card r = quiet(), full = quiet();
 
-	sw_card_init(&c);
-	take(&c, &r, 0, 1);
+	take(&r, 0, 1);
 	add(&full, 70, 70, 500, true);
-	take(&c, &full, 1, 2);
+	take(&full, 1, 2);
 	sw_card_worker_ended(&c, 70, 3 * SECOND);
-	IS(&c, "FREEING", "not yet looked at");
-	take(&c, &full, 0, 4);
-	IS(&c, "FREEING", "not back");
+	IS("FREEING", "not yet looked at");
+	take(&full, 0, 4);
+	IS("FREEING", "not back");
 	r.used = 900 * MIB; /* the process has gone, its memory has not */
-	take(&c, &r, 0, 5);
-	IS(&c, "FREEING", "not back");
-	take(&c, &r, 0, 34);
-	IS(&c, "DOWN", "31 s after its worker ended 850 MiB are not back, and no process has them");
-	take(&c, &full, 0, 35);
-	IS(&c, "DOWN", "a process of it is left");
+	take(&r, 0, 5);
+	IS("FREEING", "not back");
+	take(&r, 0, 34);
+	IS("DOWN", "31 s after its worker ended 850 MiB are not back, and no process has them");
+	take(&full, 0, 35);
+	IS("DOWN", "a process of it is left");
 	r.unlisted = true; /* it may be a browser's */
-	take(&c, &r, 0, 35);
-	IS(&c, "OK", "");
+	take(&r, 0, 35);
+	IS("OK", "");
 	sw_card_worker_ended(&c, 70, 35 * SECOND);
-	take(&c, &r, 0, 36); /* that is no more than before */
-	IS(&c, "OK", "");
+	take(&r, 0, 36); /* that is no more than before */
+	IS("OK", "");
 	r = quiet();
-	take(&c, &r, 0, 36);
-	IS(&c, "OK", "");
+	take(&r, 0, 36);
+	IS("OK", "");
 	/* what was there before it counts as none of its own */
 	r.used = 600 * MIB;
-	take(&c, &r, 0, 37);
+	take(&r, 0, 37);
 	sw_card_worker_ended(&c, 70, 38 * SECOND);
-	take(&c, &r, 0, 39);
-	IS(&c, "OK", "");
+	take(&r, 0, 39);
+	IS("OK", "");
 }
 
 /* A worker of so much and a program of so much, and so much that no process has. */
@@ -154,69 +154,64 @@ static struct sw_nvml_card busy(int64_t own, int64_t program, int64_t rest)
 TEST(card_after_a_program_waits_for_its_memory_and_not_for_its_workers)
 {
 	struct sw_card_ours ours = {.session = worker, .n = 1, .here = 1, .programs = true};
-	struct sw_card c;
 	struct sw_nvml_card r = busy(0, 800, 0), none = {.health = SW_NVML_SILENT, .ecc = -1};
 
-	sw_card_init(&c);
 	sw_card_program_ended(&c, 0);
 	ck_assert_str_eq(sw_card_state_name(c.state), "UNKNOWN"); /* nothing to compare with */
 	/* a daemon that finds a program there knows what is not that program's */
 	(void)sw_card_take(&c, &r, &ours, 1 * SECOND, 30 * SECOND);
-	IS(&c, "OK", "");
-	take(&c, &none, 1, 2); /* says nothing of memory */
+	IS("OK", "");
+	take(&none, 1, 2); /* says nothing of memory */
 	sw_card_program_ended(&c, 2 * SECOND);
-	take(&c, &r, 1, 3);
-	IS(&c, "FREEING", "the memory of its last program is not back");
+	take(&r, 1, 3);
+	IS("FREEING", "the memory of its last program is not back");
 	r = busy(600, 255, 0); /* the worker has opened the GPU meanwhile */
-	take(&c, &r, 1, 4);
-	IS(&c, "OK", "");
+	take(&r, 1, 4);
+	IS("OK", "");
 	/* what is there before the next program is not that one's */
-	take(&c, &r, 1, 5);
+	take(&r, 1, 5);
 	sw_card_program_ended(&c, 6 * SECOND);
-	IS(&c, "FREEING", "the memory of its last program is not yet looked at");
+	IS("FREEING", "the memory of its last program is not yet looked at");
 	r = busy(600, 511, 0);
-	take(&c, &r, 1, 7);
-	IS(&c, "OK", "");
+	take(&r, 1, 7);
+	IS("OK", "");
 	r = quiet();
-	take(&c, &r, 1, 8);
+	take(&r, 1, 8);
 	sw_card_program_ended(&c, 9 * SECOND);
 	r = busy(0, 0, 300);
-	take(&c, &r, 1, 10);
-	IS(&c, "FREEING", "last program is not back");
-	take(&c, &r, 1, 40);
-	IS(&c, "DOWN",
-	   "31 s after its program ended 300 MiB are not back, and no process has them");
+	take(&r, 1, 10);
+	IS("FREEING", "last program is not back");
+	take(&r, 1, 40);
+	IS("DOWN", "31 s after its program ended 300 MiB are not back, and no process has them");
 	r = busy(0, 300, 0);
-	take(&c, &r, 1, 40);
-	IS(&c, "DOWN", "300 MiB are not back, a process of it is left");
+	take(&r, 1, 40);
+	IS("DOWN", "300 MiB are not back, a process of it is left");
 	sw_card_worker_ended(&c, 70, 41 * SECOND); /* of which it is a process, too */
-	take(&c, &r, 0, 42);
-	IS(&c, "FREEING", "the memory of its last worker is not back");
+	take(&r, 0, 42);
+	IS("FREEING", "the memory of its last worker is not back");
 	sw_card_program_ended(&c, 60 * SECOND);
-	take(&c, &r, 0, 71);
-	IS(&c, "DOWN", "30 s after its worker ended 50 MiB are not back, a process of it is left");
+	take(&r, 0, 71);
+	IS("DOWN", "30 s after its worker ended 50 MiB are not back, a process of it is left");
 }
 
 TEST(card_whose_processes_nobody_can_tell_apart_waits_for_a_program_and_no_longer)
 {
 	struct sw_card_ours ours = {.session = worker, .n = 1, .here = 1, .hidden = true};
-	struct sw_card c;
 	struct sw_nvml_card r = busy(0, 0, 0);
 
-	sw_card_init(&c);
 	(void)sw_card_take(&c, &r, &ours, 1 * SECOND, 30 * SECOND);
 	sw_card_program_ended(&c, 2 * SECOND);
 	add(&r, 4711, -1, 500, true);
 	(void)sw_card_take(&c, &r, &ours, 3 * SECOND, 30 * SECOND);
-	IS(&c, "FREEING", "not back");
+	IS("FREEING", "not back");
 	(void)sw_card_take(&c, &r, &ours, 32 * SECOND, 30 * SECOND);
-	IS(&c, "OK", "");
+	IS("OK", "");
 	ours.programs = true; /* the next one begins at once */
 	(void)sw_card_take(&c, &r, &ours, 33 * SECOND, 30 * SECOND);
 	ours.programs = false;
 	sw_card_program_ended(&c, 34 * SECOND);
 	(void)sw_card_take(&c, &r, &ours, 35 * SECOND, 30 * SECOND);
-	IS(&c, "OK", "");
+	IS("OK", "");
 }
 
 TEST(card_that_is_hot_waits_until_it_has_cooled)
@@ -231,16 +226,14 @@ TEST(card_that_is_hot_waits_until_it_has_cooled)
 		{60, 90, false, "OK"},  {-1, 90, true, "HOT"},  {-1, 90, false, "OK"},
 		{120, -1, false, "OK"},
 	};
-	struct sw_card c;
 
-	sw_card_init(&c);
 	for (size_t i = 0; i < ROWS(readings); i++) {
 		struct sw_nvml_card r = quiet();
 
 		r.temp = readings[i].temp;
 		r.slowdown = readings[i].slowdown;
 		r.throttled = readings[i].throttled;
-		take(&c, &r, 0, (int64_t)i + 1);
+		take(&r, 0, (int64_t)i + 1);
 		ck_assert_msg(strcmp(sw_card_state_name(c.state), readings[i].state) == 0,
 			      "reading %zu: %s", i, sw_card_state_name(c.state));
 	}
@@ -248,28 +241,26 @@ TEST(card_that_is_hot_waits_until_it_has_cooled)
 
 TEST(card_after_an_error_that_only_a_reset_ends_is_lost_until_then)
 {
-	struct sw_card c;
 	struct sw_nvml_card r = quiet(), gone = {.health = SW_NVML_LOST, .why = "gone", .ecc = -1};
 
-	sw_card_init(&c);
 	r.xid_n = 1;
 	r.xid[0] = 31; /* of a program */
-	take(&c, &r, 0, 1);
-	IS(&c, "OK", "");
+	take(&r, 0, 1);
+	IS("OK", "");
 	ck_assert(!sw_card_is_lost(&c));
 	r.xid_n = 2;
 	r.xid[1] = 95;
-	take(&c, &r, 0, 2);
-	IS(&c, "DOWN", "lost: XID 95: a memory error");
-	IS(&c, "DOWN", "; stop sweepd and reset the GPU");
+	take(&r, 0, 2);
+	IS("DOWN", "lost: XID 95: a memory error");
+	IS("DOWN", "; stop sweepd and reset the GPU");
 	r.xid_n = 0;
-	take(&c, &r, 0, 3); /* its readings are as good as before */
-	IS(&c, "DOWN", "lost: XID 95");
+	take(&r, 0, 3); /* its readings are as good as before */
+	IS("DOWN", "lost: XID 95");
 	ck_assert(sw_card_is_lost(&c));
-	take(&c, &gone, 0, 4);
-	IS(&c, "DOWN", "lost: NVML says: gone");
-	take(&c, &r, 0, 5);
-	IS(&c, "OK", "");
+	take(&gone, 0, 4);
+	IS("DOWN", "lost: NVML says: gone");
+	take(&r, 0, 5);
+	IS("OK", "");
 	ck_assert(!sw_card_is_lost(&c));
 }
 
@@ -289,29 +280,27 @@ static const struct {
 
 TEST_ROWS(card_whose_driver_asks_for_something_is_down_until_it_has_it, needs)
 {
-	struct sw_card c;
 	struct sw_nvml_card r = quiet();
 
-	sw_card_init(&c);
 	r.need = needs[_i].need;
-	take(&c, &r, 0, 1);
-	IS(&c, "DOWN", needs[_i].words);
+	take(&r, 0, 1);
+	IS("DOWN", needs[_i].words);
 	ck_assert_int_eq(sw_card_is_lost(&c), needs[_i].lost);
 	ck_assert_int_eq(strncmp(c.why, "lost: ", 6) == 0, needs[_i].lost);
 	r.need = SW_GPU_NEED_NONE;
 	r.xid_n = 1;
 	r.xid[0] = 95;
-	take(&c, &r, 0, 2); /* the error is told before the driver knows what it needs */
-	IS(&c, "DOWN", "lost: XID 95: a memory error");
+	take(&r, 0, 2); /* the error is told before the driver knows what it needs */
+	IS("DOWN", "lost: XID 95: a memory error");
 	r.xid_n = 0;
 	r.need = needs[_i].need;
-	take(&c, &r, 0, 3);
-	IS(&c, "DOWN", "lost: XID 95: a memory error");
-	IS(&c, "DOWN", needs[_i].words);
+	take(&r, 0, 3);
+	IS("DOWN", "lost: XID 95: a memory error");
+	IS("DOWN", needs[_i].words);
 	ck_assert(sw_card_is_lost(&c));
 	r.need = SW_GPU_NEED_NONE;
-	take(&c, &r, 0, 4);
-	IS(&c, "OK", "");
+	take(&r, 0, 4);
+	IS("OK", "");
 	ck_assert(!sw_card_is_lost(&c));
 }
 
@@ -333,46 +322,42 @@ TEST(xid_has_what_is_to_be_done)
 
 TEST(card_with_new_ecc_errors_is_down_until_they_are_reset)
 {
-	struct sw_card c;
 	struct sw_nvml_card r = quiet();
 
-	sw_card_init(&c);
 	r.ecc = 3; /* those from before are past */
-	take(&c, &r, 0, 1);
-	IS(&c, "OK", "");
+	take(&r, 0, 1);
+	IS("OK", "");
 	r.ecc = 5;
-	take(&c, &r, 1, 2);
-	IS(&c, "DOWN", "2 uncorrected ECC errors");
-	take(&c, &r, 0, 3);
-	IS(&c, "DOWN", "2 uncorrected");
+	take(&r, 1, 2);
+	IS("DOWN", "2 uncorrected ECC errors");
+	take(&r, 0, 3);
+	IS("DOWN", "2 uncorrected");
 	r.ecc = -1; /* the count cannot be read this once: the errors are not gone */
-	take(&c, &r, 0, 4);
-	IS(&c, "DOWN", "2 uncorrected");
+	take(&r, 0, 4);
+	IS("DOWN", "2 uncorrected");
 	r.ecc = 5;
-	take(&c, &r, 0, 5);
-	IS(&c, "DOWN", "2 uncorrected");
+	take(&r, 0, 5);
+	IS("DOWN", "2 uncorrected");
 	r.ecc = 0;
-	take(&c, &r, 0, 6);
-	IS(&c, "OK", "");
+	take(&r, 0, 6);
+	IS("OK", "");
 	r.ecc = 1;
-	take(&c, &r, 0, 7);
-	IS(&c, "DOWN", "1 uncorrected");
+	take(&r, 0, 7);
+	IS("DOWN", "1 uncorrected");
 }
 
 /* In a container NVML may name no process at all. */
 TEST(card_without_processes_counts_what_came_with_ours)
 {
 	struct sw_card_ours ours = {.session = worker, .hidden = true};
-	struct sw_card c;
 	struct sw_nvml_card r = quiet();
 
-	sw_card_init(&c);
 	(void)sw_card_take(&c, &r, &ours, 1 * SECOND, 30 * SECOND);
 	ck_assert_int_eq(c.ours, 0);
 	ours.n = ours.here = 1;
 	r.used += 300 * MIB;
 	(void)sw_card_take(&c, &r, &ours, 2 * SECOND, 30 * SECOND);
-	IS(&c, "OK", "");
+	IS("OK", "");
 	ck_assert_int_eq(c.ours, 300 * MIB);
 	ours.hidden = false; /* a process that no one names is not ours where NVML names ours */
 	(void)sw_card_take(&c, &r, &ours, 3 * SECOND, 30 * SECOND);
@@ -381,49 +366,45 @@ TEST(card_without_processes_counts_what_came_with_ours)
 
 TEST(card_that_was_hot_when_it_was_lost_is_hot_when_it_is_back)
 {
-	struct sw_card c;
 	struct sw_nvml_card r = quiet(), silent = {.health = SW_NVML_SILENT, .why = "?", .ecc = -1};
 
-	sw_card_init(&c);
 	r.temp = 91;
-	take(&c, &r, 0, 1);
-	IS(&c, "HOT", "91 C");
+	take(&r, 0, 1);
+	IS("HOT", "91 C");
 	silent.temp = -1;
-	take(&c, &silent, 0, 2);
-	IS(&c, "DOWN", "cannot be read: NVML says: ?");
+	take(&silent, 0, 2);
+	IS("DOWN", "cannot be read: NVML says: ?");
 	r.temp = 87; /* not cool enough */
-	take(&c, &r, 0, 3);
-	IS(&c, "HOT", "87 C");
+	take(&r, 0, 3);
+	IS("HOT", "87 C");
 	r.temp = 85;
-	take(&c, &r, 0, 4);
-	IS(&c, "OK", "");
+	take(&r, 0, 4);
+	IS("OK", "");
 }
 
 TEST(card_that_is_lost_or_silent_is_down_until_it_is_read_again)
 {
-	struct sw_card c;
 	struct sw_nvml_card r = quiet(), lost = {.health = SW_NVML_LOST,
 						 .why = "GPU is lost",
 						 .used = -1,
 						 .ecc = -1,
 						 .temp = -1};
 
-	sw_card_init(&c);
 	strcpy(r.uuid, "GPU-1");
 	strcpy(r.name, "Card");
-	take(&c, &r, 0, 1);
-	take(&c, &lost, 1, 2);
-	IS(&c, "DOWN", "lost: NVML says: GPU is lost");
+	take(&r, 0, 1);
+	take(&lost, 1, 2);
+	IS("DOWN", "lost: NVML says: GPU is lost");
 	ck_assert_str_eq(c.now.uuid, "GPU-1"); /* who it was is still shown */
-	take(&c, &r, 0, 3);
-	IS(&c, "OK", "");
+	take(&r, 0, 3);
+	IS("OK", "");
 	ck_assert(sw_card_silent(&c, "no answer"));
 	ck_assert(!sw_card_silent(&c, "no answer for long"));
-	IS(&c, "DOWN", "no answer for long");
+	IS("DOWN", "no answer for long");
 	sw_card_worker_ended(&c, 70, 4 * SECOND);
-	IS(&c, "DOWN", "no answer");
-	take(&c, &r, 0, 5);
-	IS(&c, "OK", "");
+	IS("DOWN", "no answer");
+	take(&r, 0, 5);
+	IS("OK", "");
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(begin, NULL)
