@@ -1,5 +1,6 @@
 """CSV files as people have them when something is wrong, and what `sweep-worker table` must say of each: BAD has a line
 for each file. Where: "error" if the file is refused, else the column whose line says it. Words: a pattern."""
+import bz2
 import gzip
 
 
@@ -70,7 +71,15 @@ BAD = {
     "target almost there": (GOOD.replace("a,b,y", "a,b,price"), {"label": "prise"}, "error", r"\"price\""),
     "cut gzip": (gzip.compress(GOOD.encode())[:-20], {}, "error", r"gzip|compressed|ends"),
     "broken gzip": (gzip.compress(GOOD.encode())[:30] + b"\0" * 60, {}, "error", r"gzip|compressed"),
-    "workbook": (b"PK\3\4" + bytes(200), {}, "error", r"not a text"),
+    "workbook": (b"PK\3\4" + bytes(200), {}, "error", r"packed.*zip.*workbook.*unpack"),
+    "gzip in gzip": (gzip.compress(gzip.compress(GOOD.encode())), {}, "error", r"packed \(gzip\).*unpack"),
+    "bzip2": (bz2.compress(GOOD.encode()), {}, "error", r"packed \(bzip2\).*unpack"),
+    "R's row names": (rows(lambda r: f"{r + 1},{plain(r)}"), {}, "error", r"line 2\b.*\b4\b.*\b3 names.*first column"),
+    "money": (rows(lambda r: f"\"${r * 37 % 101 + 1},000\",{r % 7},{r % 2}"), {}, "a", r"line 2\b.*\"\$1,000\" is a number but for its sign"),
+    "percent": (rows(lambda r: f"{r * 37 % 101} %,{r % 7},{r % 2}"), {}, "a", r"line 2\b.*\"0 %\".*its sign"),
+    "a target of money": (rows(lambda r: f"{r * 37 % 101},{r % 7},€{r // 2}.50"), {}, "y", r"line 2\b.*0\.50\".*its sign"),
+    "a class for most rows": (rows(lambda r: f"{r * 37 % 101},{r % 7},n{r if r % 9 else 1}"), {}, "y", r"\d+ classes in 40 rows"),
+    "70,000 classes": (rows(lambda r: f"{r},{r % 7},n{r // 2}", 140000), {}, "error", r"label has over 65536 classes"),
     "picture": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)), {}, "error", r"."),
     "page": ("<html>\n<body>\nNot found\n</body>\n</html>\n", {}, "error", r"one column"),
     "two separators": ("a,b,y\n" + rows(lambda r: f"{r};{r};{r % 2}", head="0;0;0"), {}, "error", r"line 2\b"),

@@ -1,146 +1,21 @@
-#include "trainer/data/csv.h"
-#include "base/beat.h"
-#include "base/fault.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/utf8.h"
-#include <errno.h>
+#include "proto/nearest.h"
+#include "trainer/data/csv_front.h"
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-#include <zlib.h>
+#include <strings.h>
 
-#define BLOCK       ((size_t)256 * 1024)
-#define ROW_MOST    ((size_t)16 << 20) /* bytes of a row */
+#define NAMES_SHOWN ((size_t)8) /* columns that an error lists */
 #define MAX_COLUMNS ((size_t)65536)
-#define PAD         ((size_t)128) /* bytes behind a block that may be read */
-#define LOOK_ROWS   32            /* for the separator */
+#define LOOK_ROWS   32 /* for the separator */
 
 /* SSE2, which each x86-64 has: a comparison makes each byte 0 or -1. */
 typedef char bytes16 __attribute__((vector_size(16)));
-
-struct sw_csv_packed {
-	z_stream z;
-	bool whole; /* the last member has ended */
-	unsigned char in[2 * BLOCK];
-};
-
-static sw_status no_memory(const struct sw_csv_reader *c, struct sw_err *err)
-{
-	return sw_err_set(err, SW_NOMEM, "no memory to read %s", c->file.show);
-}
-
-/* --- the file --- */
-
-static sw_status bytes_read(const struct sw_csv_reader *c, void *to, size_t room, size_t *got,
-			    struct sw_err *err)
-{
-	ssize_t n;
-
-	do {
-		n = sw_fault_hit(SW_FAULT_IO) ? (errno = EIO, -1) : read(c->file.fd, to, room);
-	} while (n < 0 && errno == EINTR);
-	sw_beat();
-	*got = n > 0 ? (size_t)n : 0;
-	return n < 0 ? sw_err_at(err, SW_IO, "/path", "%s: %s", c->file.show, strerror(errno))
-		     : SW_OK;
-}
-
-/* As bytes_read(), of a gzip file, which may be several behind one another. */
-static sw_status bytes_unpack(const struct sw_csv_reader *c, void *to, size_t room, size_t *got,
-			      struct sw_err *err)
-{
-	struct sw_csv_packed *p = c->packed;
-	int rc = Z_OK;
-
-	p->z.next_out = to;
-	p->z.avail_out = (uInt)room;
-	while (p->z.avail_out == room && rc == Z_OK) {
-		size_t n = 0;
-
-		if (p->z.avail_in == 0) {
-			const sw_status read = bytes_read(c, p->in, sizeof p->in, &n, err);
-
-			if (read != SW_OK)
-				return read;
-			if (n == 0)
-				break;
-			p->z.next_in = p->in;
-			p->z.avail_in = (uInt)n;
-		}
-		if (p->whole)
-			(void)inflateReset(&p->z);
-		rc = inflate(&p->z, Z_NO_FLUSH);
-		p->whole = rc == Z_STREAM_END;
-		rc = p->whole ? Z_OK : rc;
-	}
-	*got = room - p->z.avail_out;
-	if (rc == Z_MEM_ERROR)
-		return no_memory(c, err);
-	if (rc != Z_OK)
-		return sw_err_at(err, SW_INVALID, "/path", "%s is damaged: its gzip is none",
-				 c->file.show);
-	if (*got == 0 && !p->whole)
-		return sw_err_at(err, SW_INVALID, "/path", "%s is cut off: its gzip has no end",
-				 c->file.show);
-	return SW_OK;
-}
-
-/* n bytes of Latin-1 at the front of `to` become UTF-8, of at most twice as many. From the back, so
- * that none is written over before it is read. Returns how many they are. */
-static size_t latin1_widen(char *to, size_t n)
-{
-	size_t high = 0;
-
-	for (size_t i = 0; i < n; i++)
-		high += (unsigned char)to[i] >> 7;
-	for (size_t i = n, at = n + high; i-- > 0;) {
-		const unsigned char b = (unsigned char)to[i];
-
-		if (b >= 0x80)
-			to[--at] = (char)(0x80 | (b & 0x3f));
-		to[--at] = (char)(b < 0x80 ? b : 0xc0 | b >> 6);
-	}
-	return n + high;
-}
-
-/* Reads on into the block. A row that does not fit makes it larger, up to a limit. */
-static sw_status fill(struct sw_csv_reader *c, struct sw_err *err)
-{
-	size_t got, room;
-
-	/* The row at hand to the front: cells point into the block, and are used up before the next
-	 * is filled. */
-	memmove(c->text, c->text + c->at, c->len - c->at);
-	c->len -= c->at;
-	c->at = 0;
-	if (c->size - c->len < BLOCK) {
-		char *bigger = c->size < ROW_MOST ? sw_realloc(c->text, 2 * c->size + PAD) : NULL;
-
-		if (!bigger && c->size >= ROW_MOST)
-			return sw_err_at(err, SW_TOO_BIG, "/path",
-					 "%s: line %zu begins a row of over %zu bytes: is a quote "
-					 "never closed?",
-					 c->file.show, c->next_line, ROW_MOST);
-		if (!bigger)
-			return no_memory(c, err);
-		c->text = bigger;
-		c->size *= 2;
-	}
-	room = c->size - c->len - 1;
-	room = c->latin1 ? room / 2 : room;
-	const sw_status rc =
-		(c->packed ? bytes_unpack : bytes_read)(c, c->text + c->len, room, &got, err);
-	if (rc != SW_OK)
-		return rc;
-	c->end = got == 0;
-	c->len += c->latin1 ? latin1_widen(c->text + c->len, got) : got;
-	c->text[c->len] = '\n'; /* where each scan ends */
-	return SW_OK;
-}
 
 /* --- a row --- */
 
@@ -174,7 +49,7 @@ static sw_status cell_room(struct sw_csv_reader *c, struct sw_err *err)
 				 c->file.show, c->next_line, MAX_COLUMNS);
 	return sw_array_reserve(&c->cell, &c->cap, c->cells + 1, sizeof *c->cell)
 		       ? SW_OK
-		       : no_memory(c, err);
+		       : csv_no_memory(c, err);
 }
 
 /* What a scan of a row found. */
@@ -384,7 +259,7 @@ sw_status sw_csv_next(struct sw_csv_reader *c, struct sw_err *err)
 		}
 		rc = row_scan(c, &s, err);
 		if (rc == SW_OK && !s.next) {
-			rc = fill(c, err);
+			rc = csv_fill(c, err);
 			if (rc == SW_OK)
 				continue;
 		}
@@ -406,6 +281,13 @@ sw_status sw_csv_next(struct sw_csv_reader *c, struct sw_err *err)
 	cells_end(c, s.quotes);
 	if (!c->columns || c->cells == c->columns)
 		return SW_OK;
+	if (c->names.n && c->line == 2 && c->cells == c->columns + 1)
+		return sw_err_at(
+			err, SW_INVALID, "/path",
+			"%s: line 2 has %zu columns, the header %zu names: the first column "
+			"(R's row names) lacks one, or a cell with the separator in it "
+			"needs quotes",
+			c->file.show, c->cells, c->columns);
 	return sw_err_at(err, SW_INVALID, "/path",
 			 "%s: line %zu has %zu columns, the %s has %zu: a cell with the separator "
 			 "(%s) in it needs quotes",
@@ -459,7 +341,7 @@ static sw_status separator_find(struct sw_csv_reader *c, struct sw_err *err)
 		bool all;
 
 		if (separator_try(c, *at, &n, &all) != SW_OK)
-			return no_memory(c, err);
+			return csv_no_memory(c, err);
 		const size_t worth = n + (all && n > 1 ? 2 * MAX_COLUMNS : 0);
 
 		if (worth > most) {
@@ -471,66 +353,28 @@ static sw_status separator_find(struct sw_csv_reader *c, struct sw_err *err)
 	return SW_OK;
 }
 
-/* gzip, by its first bytes: what was read is its beginning. */
-static sw_status packed_look(struct sw_csv_reader *c, struct sw_err *err)
+/* Excel's first line "sep=;" names the separator, and is no row. */
+static bool separator_is_said(struct sw_csv_reader *c)
 {
-	if (c->len < 2 || memcmp(c->text, "\x1f\x8b", 2) != 0)
-		return SW_OK;
-	c->packed = sw_calloc(1, sizeof *c->packed);
-	if (!c->packed || inflateInit2(&c->packed->z, 15 + 16) != Z_OK)
-		return no_memory(c, err);
-	memcpy(c->packed->in, c->text, c->len);
-	c->packed->z.next_in = c->packed->in;
-	c->packed->z.avail_in = (uInt)c->len;
-	c->len = 0;
-	return SW_OK;
-}
+	char *at = c->text + c->at;
 
-/* Reads a first block, enough to look for the separator. */
-static sw_status front_read(struct sw_csv_reader *c, bool latin1, struct sw_err *err)
-{
-	sw_status rc;
-
-	c->text = sw_calloc(1, 4 * BLOCK + PAD);
-	if (!c->text)
-		return no_memory(c, err);
-	c->size = 2 * BLOCK; /* so that Latin-1 has room to grow */
-	rc = fill(c, err);
-	c->size = 4 * BLOCK;
-	if (rc == SW_OK)
-		rc = packed_look(c, err);
-	/* from now on: a packed file's own bytes are none of its text */
-	c->latin1 = latin1;
-	if (rc == SW_OK && !c->packed && latin1)
-		c->len = latin1_widen(c->text, c->len);
-	c->end = false;
-	while (rc == SW_OK && !c->end && c->len < BLOCK)
-		rc = fill(c, err);
-	return rc;
+	if (c->len - c->at < 6 || strncasecmp(at, "sep=", 4) != 0 ||
+	    (at[5] != '\n' && at[5] != '\r'))
+		return false;
+	separator_set(c, at[4]);
+	c->at += at[5] == '\r' && at[6] == '\n' ? 7 : 6;
+	c->next_line = 2;
+	return true;
 }
 
 sw_status sw_csv_open(struct sw_csv_reader *c, const char *path, bool latin1, struct sw_err *err)
 {
-	sw_status rc = SW_OK;
-
 	memset(c, 0, sizeof *c);
 	c->next_line = 1;
-	if (strcmp(path, "-") == 0)
-		c->file = (struct sw_data_file){.fd = STDIN_FILENO, .show = "standard input"};
-	else
-		rc = sw_data_file_open_any(&c->file, path, "/path", err);
-	if (rc == SW_OK)
-		rc = front_read(c, latin1, err);
-	if (rc != SW_OK)
-		return rc;
-	if (c->len >= 2 &&
-	    (memcmp(c->text, "\xff\xfe", 2) == 0 || memcmp(c->text, "\xfe\xff", 2) == 0))
-		return sw_err_at(err, SW_INVALID, "/path",
-				 "%s is UTF-16: convert the file (iconv -f UTF-16 -t UTF-8)",
-				 c->file.show);
-	if (c->len >= 3 && memcmp(c->text, "\xef\xbb\xbf", 3) == 0)
-		c->at = 3; /* a byte order mark */
-	rc = separator_find(c, err);
+	sw_status rc = csv_front(c, path, latin1, err);
+
+	if (rc == SW_OK && !separator_is_said(c))
+		rc = separator_find(c, err);
 	if (rc == SW_OK)
 		rc = sw_csv_next(c, err);
 	if (rc == SW_OK && c->cells == 0)
@@ -547,7 +391,7 @@ sw_status sw_csv_names(struct sw_csv_reader *c, struct sw_err *err)
 	c->names.most = c->cells;
 	for (size_t i = 0; i < c->cells; i++) {
 		if (sw_texts_add(&c->names, &c->cell[i], &id) != SW_OK)
-			return no_memory(c, err);
+			return csv_no_memory(c, err);
 		if (id != i)
 			return sw_err_at(err, SW_INVALID, "/path",
 					 "%s: line %zu: columns %zu and %zu (from 0) are both "
@@ -560,14 +404,74 @@ sw_status sw_csv_names(struct sw_csv_reader *c, struct sw_err *err)
 
 void sw_csv_close(struct sw_csv_reader *c)
 {
-	if (c->file.fd != STDIN_FILENO)
-		sw_data_file_close(&c->file);
-	if (c->packed)
-		(void)inflateEnd(&c->packed->z);
-	free(c->packed);
-	free(c->text);
+	csv_front_close(c);
 	free(c->cell);
 	sw_texts_fini(&c->names);
+}
+
+/* --- a column by its name --- */
+
+/* Refuses a name that no column has; the line says the nearest, or the first few. */
+static sw_status unknown(const struct sw_csv_reader *r, const char *name, const char *ptr,
+			 struct sw_err *err)
+{
+	char show[44], list[NAMES_SHOWN * 48 + 8] = "", one[44];
+	const char **names = sw_malloc(r->columns * sizeof *names), *near = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; names && i < r->columns; i++)
+		names[i] = sw_csv_name(r, i);
+	if (names)
+		near = sw_nearest(name, names, r->columns);
+	free(names);
+	sw_text_show(name, show);
+	if (name[strspn(name, "-0123456789")] == '\0')
+		return sw_err_at(
+			err, SW_INVALID, ptr,
+			"%s has no column \"%s\": a column's number has no quotes (from 0)",
+			r->file.show, show);
+	if (near)
+		return sw_err_at(err, SW_INVALID, ptr,
+				 "%s has no column \"%s\": did you mean \"%s\"?", r->file.show,
+				 show, sw_text_show(near, one));
+	for (size_t i = 0; i < r->columns && i < NAMES_SHOWN; i++)
+		n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "",
+				      sw_text_show(sw_csv_name(r, i), one));
+	return sw_err_at(err, SW_INVALID, ptr, "%s has no column \"%s\": it has %s%s", r->file.show,
+			 show, list, r->columns > NAMES_SHOWN ? ", ..." : "");
+}
+
+sw_status sw_csv_find(const struct sw_csv_reader *r, const char *name, long index, const char *key,
+		      size_t *out, struct sw_err *err)
+{
+	const long n = (long)r->columns;
+	char ptr[48];
+
+	(void)snprintf(ptr, sizeof ptr, "/%s", key);
+	if (!name) {
+		const long i = index < 0 ? index + n : index;
+
+		if (i < 0 || i >= n)
+			return sw_err_at(err, SW_INVALID, ptr,
+					 "%s has %ld columns: there is no column %ld (from 0)",
+					 r->file.show, n, index);
+		*out = (size_t)i;
+		return SW_OK;
+	}
+	if (!r->names.n) {
+		char *end;
+
+		*out = strtoul(name, &end, 10);
+		return *name >= '0' && *name <= '9' && *end == '\0' && *out < r->columns
+			       ? SW_OK
+			       : sw_err_at(err, SW_INVALID, ptr,
+					   "without a header a column is named by its number, from "
+					   "0 to %ld",
+					   n - 1);
+	}
+	*out = sw_texts_find(&r->names,
+			     &(struct sw_csv_cell){.text = (char *)name, .len = strlen(name)});
+	return *out < r->columns ? SW_OK : unknown(r, name, ptr, err);
 }
 
 /* --- for messages --- */

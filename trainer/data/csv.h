@@ -2,11 +2,12 @@
  * trainer/data/csv.h — the rows of a CSV file (RFC 4180: quotes, doubled quotes, CRLF), one after
  * the other, to look at, to train on and to predict on.
  *
- * Text      UTF-8, or Latin-1 where it is said to be. gzip is seen by its first bytes. Empty lines
+ * Text      UTF-8, or Latin-1 where it is said to be. gzip is seen by its first bytes, and what
+ *           else packs files is refused by them. Empty lines
  *           are skipped (but of one column), a byte order mark too, and spaces around cells
  *           without quotes.
  * Separator Comma, semicolon, tab or bar: the one that cuts the first rows into most cells, of
- *           those that cut all of them into as many.
+ *           those that cut all of them into as many; or the one of a first line "sep=;".
  * Memory    A block of the file, or a row where that is longer, up to 16 MiB. Nothing a cell.
  * Limits    65,536 columns. All rows have as many cells as the first.
  * Errors    SW_NOT_FOUND, SW_IO, SW_TOO_BIG, SW_NOMEM, SW_INVALID with the line (from 1); err->ptr
@@ -54,6 +55,10 @@ static inline const char *sw_csv_name(const struct sw_csv_reader *c, size_t colu
 {
 	return c->names.n ? sw_texts_text(&c->names, column) : NULL;
 }
+/* The place of the column that a data set names: name NULL: index, from the end if it is negative.
+ * key: "label", for the line. Of a reader that has its names. */
+SW_NODISCARD sw_status sw_csv_find(const struct sw_csv_reader *r, const char *name, long index,
+				   const char *key, size_t *out, struct sw_err *err);
 /* "\"a\"" of a header, else the column's number. Returns out. */
 const char *sw_csv_column_show(const struct sw_csv_reader *c, size_t column, char out[48]);
 /* "x.csv: line 7, column "a": "b" is not a number" */

@@ -168,7 +168,7 @@ static sw_status column_find(const struct sw_table_rows *m, const char *name, co
 	if (!name)
 		return SW_OK;
 	sw_data_file_show(m->source->path, names.file.show);
-	const sw_status rc = sw_table_find(&names, name, 0, key, out, err);
+	const sw_status rc = sw_csv_find(&names, name, 0, key, out, err);
 
 	if (rc == SW_OK && *out == m->t.target) {
 		char ptr[32];

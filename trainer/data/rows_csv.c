@@ -40,7 +40,7 @@ static sw_status by_name(struct rows_csv *c, struct sw_err *err)
 	sw_status rc = sw_csv_names(&c->r, err);
 
 	for (size_t i = 0; rc == SW_OK && i < c->e->n; i++)
-		rc = sw_table_find(&c->r, c->e->input[i].name, 0, "path", &c->column[i], err);
+		rc = sw_csv_find(&c->r, c->e->input[i].name, 0, "path", &c->column[i], err);
 	return rc;
 }
 

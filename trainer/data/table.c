@@ -1,7 +1,6 @@
 #include "trainer/data/table.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "proto/nearest.h"
 #include "trainer/data/look.h"
 #include "trainer/data/texts.h"
 #include <math.h>
@@ -10,7 +9,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define NAMES_SHOWN     ((size_t)8)        /* columns that an error lists */
 #define SETS_BYTES      ((size_t)64 << 20) /* for all columns' different values */
 #define SET_MOST        ((size_t)65536)
 #define SET_LEAST       ((size_t)128)
@@ -39,74 +37,7 @@ static sw_status no_memory(const struct sw_csv_reader *r, struct sw_err *err)
 	return sw_err_set(err, SW_NOMEM, "no memory for the columns of %s", r->file.show);
 }
 
-/* --- columns that are named --- */
-
-/* Refuses a name that no column has; the line says the nearest, or the first few. */
-static sw_status unknown(const struct sw_csv_reader *r, const char *name, const char *ptr,
-			 struct sw_err *err)
-{
-	char show[44], list[NAMES_SHOWN * 48 + 8] = "", one[44];
-	const char **names = sw_malloc(r->columns * sizeof *names), *near = NULL;
-	size_t n = 0;
-
-	if (name[strspn(name, "-0123456789")] == '\0') {
-		free(names);
-		return sw_err_at(
-			err, SW_INVALID, ptr,
-			"%s has no column \"%s\": a column's number has no quotes (from 0)",
-			r->file.show, sw_text_show(name, show));
-	}
-	for (size_t i = 0; names && i < r->columns; i++)
-		names[i] = sw_csv_name(r, i);
-	if (names)
-		near = sw_nearest(name, names, r->columns);
-	free(names);
-	if (near)
-		return sw_err_at(err, SW_INVALID, ptr,
-				 "%s has no column \"%s\": did you mean \"%s\"?", r->file.show,
-				 sw_text_show(name, show), sw_text_show(near, one));
-	for (size_t i = 0; i < r->columns && i < NAMES_SHOWN; i++) {
-		const char *text = sw_text_show(sw_csv_name(r, i), one);
-
-		n += strlen(strcpy(list + n, i ? ", " : ""));
-		n += strlen(strcpy(list + n, text));
-	}
-	return sw_err_at(err, SW_INVALID, ptr, "%s has no column \"%s\": it has %s%s", r->file.show,
-			 sw_text_show(name, show), list, r->columns > NAMES_SHOWN ? ", ..." : "");
-}
-
-sw_status sw_table_find(const struct sw_csv_reader *r, const char *name, long index,
-			const char *key, size_t *out, struct sw_err *err)
-{
-	const long n = (long)r->columns;
-	char ptr[48];
-
-	(void)snprintf(ptr, sizeof ptr, "/%s", key);
-	if (!name) {
-		const long i = index < 0 ? index + n : index;
-
-		if (i < 0 || i >= n)
-			return sw_err_at(err, SW_INVALID, ptr,
-					 "%s has %ld columns: there is no column %ld (from 0)",
-					 r->file.show, n, index);
-		*out = (size_t)i;
-		return SW_OK;
-	}
-	if (!r->names.n) {
-		char *end;
-
-		*out = strtoul(name, &end, 10);
-		return *name >= '0' && *name <= '9' && *end == '\0' && *out < r->columns
-			       ? SW_OK
-			       : sw_err_at(err, SW_INVALID, ptr,
-					   "without a header a column is named by its number, from "
-					   "0 to %ld",
-					   n - 1);
-	}
-	*out = sw_texts_find(&r->names,
-			     &(struct sw_csv_cell){.text = (char *)name, .len = strlen(name)});
-	return *out < r->columns ? SW_OK : unknown(r, name, ptr, err);
-}
+/* --- */
 
 /* Takes what "columns" says of them. */
 static sw_status asked_take(struct looking *l, const cJSON *columns, struct sw_err *err)
@@ -127,7 +58,7 @@ static sw_status asked_take(struct looking *l, const cJSON *columns, struct sw_e
 		cJSON_ArrayForEach (one, cJSON_GetObjectItemCaseSensitive(columns, lists[k].key)) {
 			(void)snprintf(key, sizeof key, "columns/%s/%zu", lists[k].key, n++);
 			sw_status rc =
-				sw_table_find(&l->r, cJSON_GetStringValue(one), 0, key, &at, err);
+				sw_csv_find(&l->r, cJSON_GetStringValue(one), 0, key, &at, err);
 			if (rc != SW_OK)
 				return rc;
 			char ptr[64];
@@ -327,33 +258,26 @@ static bool gives_target(const struct looking *l, const struct sw_look_column *k
 	       vt * vt > 0.99999 * vv * tt;
 }
 
-/* Of money, of percent, or of no ASCII: € and the like. */
+/* Of money or percent; sw_text_show() writes ? for what is no ASCII. */
 static bool is_sign(char c)
 {
-	return c == '$' || c == '%' || c == ' ' || (unsigned char)c >= 0x80;
+	return c == '$' || c == '%' || c == '?' || c == ' ';
 }
 
-/* "$1,200.00", "7 %": a number, but for a sign in front of it or behind; *n bytes at *sign. */
-static bool has_sign(const char *text, const char **sign, size_t *n)
+/* "$1,200.00", "7 %": a number, but for a sign in front of it or behind. */
+static bool has_sign(const char *text)
 {
-	struct sw_csv_cell c = {.text = (char *)text, .len = strlen(text)};
 	char digits[44];
+	struct sw_csv_cell c = {.text = strcpy(digits, text), .len = strlen(text)};
+	const size_t all = c.len;
 	double v;
 
-	for (*sign = text; is_sign(*c.text); c.text++)
+	for (; is_sign(*c.text); c.text++)
 		c.len--;
-	*n = (size_t)(c.text - text);
-	if (*n == 0) {
-		while (c.len > 0 && is_sign(c.text[c.len - 1]))
-			c.len--;
-		*sign = text + c.len;
-		*n = strlen(*sign);
-	}
-	memcpy(digits, c.text, c.len);
-	digits[c.len] = '\0';
-	c.text = digits;
-	return *n > 0 && (sw_cell_number(&c, SW_DECIMAL_POINT, &v) ||
-			  sw_cell_number(&c, SW_DECIMAL_COMMA, &v));
+	while (c.len > 0 && is_sign(c.text[c.len - 1]))
+		c.text[--c.len] = '\0';
+	return c.len < all && (sw_cell_number(&c, SW_DECIMAL_POINT, &v) ||
+			       sw_cell_number(&c, SW_DECIMAL_COMMA, &v));
 }
 
 /* What is allowed, but likely a mistake: the first that there is. */
@@ -364,9 +288,7 @@ static void warning_make(const struct looking *l, size_t i)
 	const struct sw_texts *classes = &l->t->classes;
 	const bool target = i == l->t->target, class = target && l->t->is_classes;
 	const size_t cap = sizeof c->warning;
-	const char *sign;
 	bool lone = false;
-	size_t n;
 
 	for (size_t j = 0; class && j < classes->n; j++)
 		lone = lone || classes->one[j].count == 1;
@@ -375,10 +297,10 @@ static void warning_make(const struct looking *l, size_t i)
 			       "line %zu: \"%s\" is not a number, as most of its cells are: %s",
 			       k->text_line, k->text,
 			       target ? "is it a class?" : "mend it, or leave the cell empty");
-	else if (k->texts > k->numbers && has_sign(k->text, &sign, &n))
+	else if (k->texts > k->numbers && has_sign(k->text))
 		(void)snprintf(c->warning, cap,
-			       "line %zu: \"%s\" would be a number without \"%.*s\": take that out",
-			       k->text_line, k->text, (int)n, sign);
+			       "line %zu: \"%s\" is a number but for its sign: take the sign out",
+			       k->text_line, k->text);
 	else if (class && classes->n > 9 && classes->n > l->t->rows / 2)
 		(void)snprintf(c->warning, cap,
 			       "%zu classes in %zu rows: is it an id, or a number to predict (loss "
@@ -501,7 +423,7 @@ static sw_status begin(struct looking *l, const char *label, const struct sw_dat
 			       "needed, and no line above the names",
 			       l->r.file.show, sw_csv_column_show(&l->r, 0, show));
 	if (rc == SW_OK)
-		rc = sw_table_find(&l->r, label, set->label_column, "label", &t->target, err);
+		rc = sw_csv_find(&l->r, label, set->label_column, "label", &t->target, err);
 	if (rc != SW_OK)
 		return rc;
 	l->image = set->image[0] != 0;
@@ -526,7 +448,7 @@ static sw_status begin(struct looking *l, const char *label, const struct sw_dat
 	rc = asked_take(l, set->columns, err);
 	l->group = t->columns;
 	if (rc == SW_OK && set->group)
-		rc = sw_table_find(&l->r, set->group, 0, "group", &l->group, err);
+		rc = sw_csv_find(&l->r, set->group, 0, "group", &l->group, err);
 	if (rc == SW_OK && l->group < t->columns)
 		l->look[l->group].asked = SW_KIND_IGNORED;
 	return rc;

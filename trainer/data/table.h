@@ -71,9 +71,4 @@ void sw_table_fini(struct sw_table *t);
 /* Refuses a label of too many classes. */
 sw_status sw_table_many(struct sw_err *err);
 
-/* The column that a data set names, by its place: name NULL: index, from the end if it is negative.
- * key: "label", for the line. Of a reader that has its names. */
-SW_NODISCARD sw_status sw_table_find(const struct sw_csv_reader *r, const char *name, long index,
-				     const char *key, size_t *out, struct sw_err *err);
-
 #endif

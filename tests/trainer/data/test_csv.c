@@ -142,6 +142,7 @@ static const struct {
 	{"a,b\n\"x \"\"y\"\", z\nw\",2\n", "a|b/x \"y\", z\nw|2/", false},
 	{"a,b\n\"\",\n", "a|b/|/", false},
 	{"a\n\"\"\"\"\n\n2\n", "a/\"//2/", false},
+	{"sep=|\r\na|b,c\n1,5|2\n", "a|b,c/1,5|2/", false},
 	{"caf\xe9;n\n\xa3;\xff\n", "caf\xc3\xa9|n/\xc2\xa3|\xc3\xbf/", true},
 };
 
