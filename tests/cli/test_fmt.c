@@ -13,6 +13,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct sw_buf b;
+
+static void setup(void)
+{
+	sw_buf_init(&b, 10000);
+}
+
+static void teardown(void)
+{
+	sw_buf_fini(&b);
+}
+
 static const struct {
 	double value;
 	const char *text;
@@ -69,23 +81,16 @@ static const struct {
 
 TEST_ROWS(text_row_becomes_harmless, texts)
 {
-	struct sw_buf b;
-
-	sw_buf_init(&b, 1000);
 	sw_term_add(&b, texts[_i].in, true, 0);
 	ck_assert_str_eq(b.data, texts[_i].utf8);
 	ck_assert_int_eq(sw_term_width(texts[_i].in, true), texts[_i].columns);
 	sw_buf_clear(&b);
 	sw_term_add(&b, texts[_i].in, false, 0);
 	ck_assert_str_eq(b.data, texts[_i].ascii);
-	sw_buf_fini(&b);
 }
 
 TEST(text_over_its_width_is_cut_with_a_mark)
 {
-	struct sw_buf b;
-
-	sw_buf_init(&b, 1000);
 	sw_term_add(&b, "abcdef", true, 4);
 	sw_term_add(&b, "abcd", true, 4);
 	sw_term_add(&b, "abcdef", false, 4);
@@ -94,7 +99,6 @@ TEST(text_over_its_width_is_cut_with_a_mark)
 	sw_buf_clear(&b);
 	sw_term_add(&b, "\xe6\x97\xa5\xe6\x97\xa5\xe6\x97\xa5", true, 4);
 	ck_assert_int_eq(sw_term_width(b.data, true), 3);
-	sw_buf_fini(&b);
 }
 
 static const struct {
@@ -113,12 +117,8 @@ static const struct {
 
 TEST_ROWS(bar_row_gives_its_text, bars)
 {
-	struct sw_buf b;
-
-	sw_buf_init(&b, 100);
 	sw_fmt_bar(&b, bars[_i].ratio, 4, bars[_i].utf8);
 	ck_assert_str_eq(b.data, bars[_i].text);
-	sw_buf_fini(&b);
 }
 
 static const struct {
@@ -133,14 +133,10 @@ static const struct {
 
 TEST_ROWS(csv_field_is_quoted_when_it_must_be, fields)
 {
-	struct sw_buf b;
-
-	sw_buf_init(&b, 100);
 	sw_csv_field(&b, fields[_i].in);
 	(void)sw_buf_adds(&b, "|");
 	ck_assert_int_eq(strncmp(b.data, fields[_i].out, strlen(fields[_i].out)), 0);
 	ck_assert_uint_eq(b.len, strlen(fields[_i].out) + 1);
-	sw_buf_fini(&b);
 }
 
 static cJSON *json(const char *text)
@@ -162,9 +158,7 @@ TEST(csv_has_spec_order_then_sorted_metrics_then_times)
 	cJSON *two = json("{\"trial\":2,\"attempt\":1,\"state\":\"PENDING\",\"cause\":null,"
 			  "\"params\":{},\"step\":0,\"metrics\":{},\"value\":null}");
 	struct sw_csv csv;
-	struct sw_buf b;
 
-	sw_buf_init(&b, 10000);
 	sw_csv_init(&csv, spec);
 	sw_csv_learn(&csv, one);
 	sw_csv_learn(&csv, two);
@@ -177,7 +171,6 @@ TEST(csv_has_spec_order_then_sorted_metrics_then_times)
 			 "1,2,FAILED,\"x,y\",3,0.25,2,0.1,q,0.1,1e-9,2,0.25,5,1.5,7,9\n"
 			 "2,1,PENDING,,0,,,,,,,,,,,,\n");
 	sw_csv_fini(&csv);
-	sw_buf_fini(&b);
 	cJSON_Delete(spec);
 	cJSON_Delete(one);
 	cJSON_Delete(two);
@@ -191,7 +184,6 @@ TEST(csv_without_memory_fails_cleanly_at_each_call)
 
 	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_csv csv;
-		struct sw_buf b;
 
 		sw_buf_init(&b, 10000);
 		walk_arm();
@@ -213,12 +205,9 @@ TEST(params_follow_the_given_order_then_their_own)
 	cJSON *params = json("{\"x\":1,\"b\":\"two\",\"a\":0.123456789,\"n\":null,\"l\":[1,2],"
 			     "\"r\":1.0,\"g\":123456789.0}");
 	cJSON *names = json("[\"a\",\"missing\",\"b\"]");
-	struct sw_buf b;
 
-	sw_buf_init(&b, 1000);
 	sw_fmt_params(&b, params, names, true);
 	ck_assert_str_eq(b.data, "a=0.1235 b=two x=1 n=- l=[1,2] r=1.0 g=123456789");
-	sw_buf_fini(&b);
 	cJSON_Delete(params);
 	cJSON_Delete(names);
 }
@@ -226,16 +215,13 @@ TEST(params_follow_the_given_order_then_their_own)
 TEST(pretty_json_reads_back_equal)
 {
 	cJSON *v = json("{\"a\":[1,0.1,\"x\"],\"b\":{},\"c\":[{\"d\":null}],\"e\":[]}"), *again;
-	struct sw_buf b;
 
-	sw_buf_init(&b, 1000);
 	sw_fmt_json(&b, v, "  ", true);
 	ck_assert_ptr_nonnull(strstr(b.data, "    \"a\": [1, 0.1, \"x\"],\n"));
 	again = json(b.data);
 	ck_assert(cJSON_Compare(v, again, true));
 	cJSON_Delete(again);
 	cJSON_Delete(v);
-	sw_buf_fini(&b);
 }
 
 static const struct {
@@ -295,5 +281,6 @@ TEST(marks_become_colours_or_nothing)
 
 SUITE(tcase)
 {
+	tcase_add_checked_fixture(tcase, setup, teardown);
 	(void)setlocale(LC_CTYPE, "C.UTF-8");
 }

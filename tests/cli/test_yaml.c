@@ -6,18 +6,28 @@
 #include <stdio.h>
 #include <string.h>
 
-static sw_status convert(const char *text, struct sw_buf *b, struct sw_err *err)
+static struct sw_buf b; /* the last result */
+static struct sw_err err;
+
+static void teardown(void)
+{
+	sw_buf_fini(&b);
+}
+
+static sw_status convert(const char *text)
 {
 	cJSON *tree;
 	struct sw_jw w;
 
-	sw_buf_init(b, 1 << 20);
-	sw_status rc = sw_yaml_read(&tree, "f.yaml", text, strlen(text), err);
+	sw_buf_fini(&b);
+	sw_buf_init(&b, 1 << 20);
+	err = (struct sw_err)SW_ERR_INIT;
+	sw_status rc = sw_yaml_read(&tree, "f.yaml", text, strlen(text), &err);
 	if (rc == SW_OK) {
-		sw_jw_init(&w, b);
+		sw_jw_init(&w, &b);
 		sw_jw_cjson(&w, tree);
-		if (b->failed != SW_OK)
-			rc = sw_err_set(err, b->failed, "no memory for its text");
+		if (b.failed != SW_OK)
+			rc = sw_err_set(&err, b.failed, "no memory for its text");
 	} else {
 		ck_assert_ptr_null(tree);
 	}
@@ -87,12 +97,10 @@ static const struct {
 
 TEST_ROWS(yaml_scalar_becomes_json, scalars)
 {
-	struct sw_err err = SW_ERR_INIT;
 	char text[128], want[128];
-	struct sw_buf b;
 
 	(void)snprintf(text, sizeof text, "k: %s\n", scalars[_i].yaml);
-	const sw_status rc = convert(text, &b, &err);
+	const sw_status rc = convert(text);
 	if (scalars[_i].json == NULL) {
 		ck_assert_int_eq(rc, SW_PARSE);
 	} else {
@@ -100,7 +108,6 @@ TEST_ROWS(yaml_scalar_becomes_json, scalars)
 		ck_assert_msg(rc == SW_OK, "%s: %s", scalars[_i].yaml, err.msg);
 		ck_assert_str_eq(b.data, want);
 	}
-	sw_buf_fini(&b);
 }
 
 static const struct {
@@ -128,13 +135,9 @@ static const struct {
 
 TEST_ROWS(yaml_document_becomes_json, documents)
 {
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_buf b;
-
-	ck_assert_msg(convert(documents[_i].yaml, &b, &err) == SW_OK, "%s", err.msg);
+	ck_assert_msg(convert(documents[_i].yaml) == SW_OK, "%s", err.msg);
 	ck_assert_str_eq(b.data, documents[_i].json);
 	ck_assert_int_eq(sw_json_check(b.data, b.len, NULL), SW_OK);
-	sw_buf_fini(&b);
 }
 
 static const struct {
@@ -176,55 +179,41 @@ static const struct {
 
 TEST_ROWS(yaml_that_is_wrong_is_one_line_with_its_place, refused)
 {
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_buf b;
-
-	ck_assert_int_eq(convert(refused[_i].yaml, &b, &err), SW_PARSE);
+	ck_assert_int_eq(convert(refused[_i].yaml), SW_PARSE);
 	ck_assert_str_eq(err.msg, refused[_i].line);
-	sw_buf_fini(&b);
 }
 
 /* As deep as JSON may be, and one deeper. */
 TEST(yaml_depth_has_json_s_limit)
 {
 	char text[256];
-	struct sw_buf b;
 
 	for (size_t depth = SW_JSON_MAX_DEPTH; depth <= SW_JSON_MAX_DEPTH + 1; depth++) {
-		struct sw_err err = SW_ERR_INIT;
-
 		memset(text, '[', depth);
 		memset(text + depth, ']', depth);
 		text[2 * depth] = '\0';
 		const bool fits = depth == SW_JSON_MAX_DEPTH;
-		ck_assert_int_eq(convert(text, &b, &err), fits ? SW_OK : SW_PARSE);
+		ck_assert_int_eq(convert(text), fits ? SW_OK : SW_PARSE);
 		if (!fits)
 			ck_assert_str_eq(err.msg, "f.yaml:1:33: nested deeper than 32");
 		else
 			ck_assert_int_eq(sw_json_check(b.data, b.len, NULL), SW_OK);
-		sw_buf_fini(&b);
 	}
 }
 
 /* Below the limit where it stands, above it where the alias does. */
 TEST(yaml_depth_of_an_alias_counts_where_it_stands)
 {
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_buf b;
-
 	ck_assert_int_eq(convert("a: &a [[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]\n"
-				 "b: &b [[[[[[[[[[[[[[[*a]]]]]]]]]]]]]]]\n",
-				 &b, &err),
+				 "b: &b [[[[[[[[[[[[[[[*a]]]]]]]]]]]]]]]\n"),
 			 SW_PARSE);
 	ck_assert_str_eq(err.msg, "f.yaml:2:22: nested deeper than 32");
-	sw_buf_fini(&b);
 }
 
 /* Nine lines that stand for 10^9 values. */
 TEST(yaml_aliases_of_aliases_end_at_the_limit)
 {
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_buf text, b;
+	struct sw_buf text;
 
 	sw_buf_init(&text, 4096);
 	(void)sw_buf_adds(&text, "a0: &a0 [1,1,1,1,1,1,1,1,1,1]\n");
@@ -234,17 +223,15 @@ TEST(yaml_aliases_of_aliases_end_at_the_limit)
 			(void)sw_buf_addf(&text, "%s*a%d", k > 0 ? ", " : "", i - 1);
 		(void)sw_buf_adds(&text, "]\n");
 	}
-	ck_assert_int_eq(convert(text.data, &b, &err), SW_PARSE);
+	ck_assert_int_eq(convert(text.data), SW_PARSE);
 	ck_assert_msg(strstr(err.msg, "more than 100000 values") != NULL, "%s", err.msg);
-	sw_buf_fini(&b);
 	sw_buf_fini(&text);
 }
 
 /* A thousand times a long string: no more of them is made than the result may have bytes. */
 TEST(yaml_aliases_of_text_end_at_the_limit)
 {
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_buf text, b;
+	struct sw_buf text;
 
 	sw_buf_init(&text, 1 << 20);
 	(void)sw_buf_adds(&text, "- &a ");
@@ -252,29 +239,25 @@ TEST(yaml_aliases_of_text_end_at_the_limit)
 		(void)sw_buf_adds(&text, "x");
 	for (int i = 0; i < 1000; i++)
 		(void)sw_buf_adds(&text, "\n- *a");
-	ck_assert_int_eq(convert(text.data, &b, &err), SW_PARSE);
+	ck_assert_int_eq(convert(text.data), SW_PARSE);
 	ck_assert_str_eq(err.msg, "f.yaml:11:3: more than 1048576 bytes");
-	sw_buf_fini(&b);
 	sw_buf_fini(&text);
 }
 
 TEST(yaml_mapping_and_anchors_have_a_limit)
 {
-	struct sw_err err = SW_ERR_INIT, other = SW_ERR_INIT;
-	struct sw_buf text, b;
+	struct sw_buf text;
 
 	sw_buf_init(&text, 1 << 20);
 	for (int i = 0; i <= 1000; i++)
 		(void)sw_buf_addf(&text, "k%d: 1\n", i);
-	ck_assert_int_eq(convert(text.data, &b, &err), SW_PARSE);
+	ck_assert_int_eq(convert(text.data), SW_PARSE);
 	ck_assert_str_eq(err.msg, "f.yaml:1001:1: a mapping has at most 1000 keys");
-	sw_buf_fini(&b);
 	sw_buf_clear(&text);
 	for (int i = 0; i <= 256; i++)
 		(void)sw_buf_addf(&text, "- &a%d 1\n", i);
-	ck_assert_int_eq(convert(text.data, &b, &other), SW_PARSE);
-	ck_assert_str_eq(other.msg, "f.yaml:257:3: more than 256 anchors");
-	sw_buf_fini(&b);
+	ck_assert_int_eq(convert(text.data), SW_PARSE);
+	ck_assert_str_eq(err.msg, "f.yaml:257:3: more than 256 anchors");
 	sw_buf_fini(&text);
 }
 
@@ -283,16 +266,12 @@ TEST(yaml_without_memory_fails_cleanly_at_each_call)
 	static const char text[] = "a: &x {b: [1, 2.0], c: y}\nd: {<<: *x, e: *x}\n";
 
 	WALK (SW_FAULT_MALLOC, 1) {
-		struct sw_err err = SW_ERR_INIT;
-		struct sw_buf b;
-
 		walk_arm();
-		const sw_status rc = convert(text, &b, &err);
+		const sw_status rc = convert(text);
 		const unsigned fired = walk_disarm();
 		ck_assert_int_eq(rc, fired ? SW_NOMEM : SW_OK);
 		ck_assert_int_eq(err.code, rc);
-		sw_buf_fini(&b);
 	}
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(NULL, teardown)

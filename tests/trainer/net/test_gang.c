@@ -121,7 +121,6 @@ TEST_LOOP(gang_has_the_bits_of_ranks_in_parts, 0, (int)(ROWS(shapes) * ROWS(case
 		staged_run(1, s->world, 1);
 		reports_are_of(&whole, 0, 2e-4, true);
 	}
-	gang_teardown();
 }
 
 static sw_status counted_transfer(struct sw_queue *q, unsigned buffer, void *dst, const void *src,
@@ -178,7 +177,6 @@ TEST_LOOP(gang_whose_rows_are_streamed_has_the_same_bits_and_each_rank_fetches_i
 	for (unsigned r = 0; r < s->world; r++)
 		ck_assert_uint_eq(gang.rank[r].fetched,
 				  bytes_of(s->world / s->stages, r / s->stages, r % s->stages));
-	gang_teardown();
 }
 
 /* A net of over 2 million weights is summed in three buckets. */
@@ -196,7 +194,6 @@ TEST(gang_sums_large_nets_by_buckets)
 	staged_run(1, 3, 1);
 	ranks_are_alike();
 	steps_are_of(&parts, 0);
-	gang_teardown();
 }
 
 /* A rank that takes its share in parts adds them up first: another order of the same sum. */
@@ -211,7 +208,6 @@ TEST_LOOP(gang_of_ranks_in_parts_has_the_same_curve, 0, 5)
 	ranks_are_alike();
 	ck_assert_uint_eq(gang.rank[0].micro, 5);
 	reports_are_of(&whole, 0, 2e-4, true);
-	gang_teardown();
 }
 
 /* What crosses a cut is more than the cells between two ranks hold, both ways at once. */
@@ -228,10 +224,10 @@ TEST(pipeline_with_large_values_does_not_stand_still)
 	staged_run(2, 2, 4);
 	all_ended(SW_TRAIN_DONE, 1, one.steps);
 	models_are_of(&one);
-	gang_teardown();
 }
 
 SUITE(tcase)
 {
+	tcase_add_checked_fixture(tcase, NULL, gang_teardown);
 	tcase_set_timeout(tcase, 60);
 }

@@ -97,7 +97,6 @@ static void gang_of(size_t i)
 	ck_assert_uint_gt(gang.rank[world - 1].idle, 0);
 	ck_assert_msg(distance(&one) < NEAR, "%u ranks: %g", world, distance(&one));
 	reports_are_of(&one, 0, NEAR, true);
-	gang_teardown();
 }
 
 TEST_LOOP(gang_with_sync_is_one_rank_with_the_whole_batch, 0, 3 * (int)ROWS(cases))
@@ -112,7 +111,6 @@ TEST_ROWS(gang_without_sync_is_far_from_one_rank, cases)
 	gang_run(2);
 	ranks_are_alike();
 	ck_assert_msg(distance(&one) > FAR, "%g", distance(&one));
-	gang_teardown();
 }
 
 /* A net without batch norms makes the sums that it makes without the option. */
@@ -131,7 +129,6 @@ TEST(gang_with_sync_and_without_norms_has_the_bits_of_parts)
 	ranks_are_alike();
 	steps_are_of(&plain, 0);
 	reports_are_of(&plain, 0, 0, true);
-	gang_teardown();
 }
 
 /* --- memory: a rank's rows stay together --- */
@@ -163,7 +160,6 @@ TEST(gang_with_sync_whose_part_does_not_fit_ends)
 	gang_run(2);
 	ranks_are_alike();
 	ck_assert_uint_gt(gang.rank[0].oom_events, 0);
-	gang_teardown();
 }
 
 static sw_status short_of_memory(struct sw_queue *q, const float *y, const float *dy, float *dx,
@@ -187,7 +183,6 @@ TEST(gang_with_sync_that_runs_short_of_memory_ends)
 	all_end_for_want_of_memory("training failed on cpu");
 	ck_assert_uint_eq(gang.rank[0].steps, 2);
 	ck_assert_uint_eq(gang.rank[1].oom_events, 0);
-	gang_teardown();
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(NULL, gang_teardown)

@@ -223,8 +223,11 @@ static inline void start(void (*script)(void), unsigned away_ms)
 		ck_assert_int_eq(pthread_create(&d.thread, NULL, play_script, NULL), 0);
 }
 
+/* After a test; what started nothing has nothing to end. */
 static inline void stop(void)
 {
+	if (*d.path == '\0')
+		return;
 	sw_session_destroy(s);
 	s = NULL;
 	if (d.thread)
@@ -232,6 +235,7 @@ static inline void stop(void)
 	ck_assert_str_eq(d.problem, "");
 	close(d.listener);
 	unlink(d.path);
+	*d.path = '\0';
 }
 
 static inline const struct sw_job *next(void)

@@ -20,7 +20,6 @@ TEST(session_runs_a_trial_from_next_to_tell)
 	ck_assert(!sw_session_next(s, &job));
 	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_REFUSED);
 	ck_assert_str_eq(sw_session_why(s), "the daemon gives no trial: go away");
-	stop();
 }
 
 /* How a daemon may end a trial, and what the session says of it. */
@@ -61,7 +60,6 @@ TEST_ROWS(session_drops_the_trial_when_told, ends)
 	ck_assert_str_eq(sw_session_dropped(s), ends[_i]);
 	sw_session_release(s);
 	next();
-	stop();
 }
 
 static void reconnect_script(void)
@@ -95,7 +93,6 @@ TEST(session_reconnects_and_sends_again_what_was_not_answered)
 	}
 	sw_session_finish(s, "COMPLETED", NULL);
 	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_OPEN);
-	stop();
 }
 
 static void disowned_script(void)
@@ -115,7 +112,6 @@ TEST(session_drops_a_trial_that_is_no_longer_its_own)
 	ck_assert_str_eq(sw_session_dropped(s), "no longer this worker's");
 	sw_session_release(s);
 	next();
-	stop();
 }
 
 static void busy_script(void)
@@ -141,7 +137,6 @@ TEST(session_sends_again_in_order_when_the_daemon_was_busy)
 	ck_assert(sw_session_report(s, 2, "{}", false));
 	sw_session_finish(s, "COMPLETED", NULL);
 	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_OPEN);
-	stop();
 }
 
 static void invalid_script(void)
@@ -164,7 +159,6 @@ TEST(session_tells_failed_when_a_report_is_invalid)
 	until_dropped();
 	sw_session_finish(s, "COMPLETED", NULL);
 	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_EXIT);
-	stop();
 }
 
 static void listen_script(void)
@@ -237,7 +231,6 @@ TEST(session_settles_when_all_reports_are_answered)
 	ck_assert(sw_session_report(s, 3, "{}", false) || *sw_session_dropped(s));
 	ck_assert(!sw_session_settle(s));
 	ck_assert_str_eq(sw_session_dropped(s), "decision pause");
-	stop();
 }
 
 #define PATHS "\"checkpoint\":\"/c/3-9.ckpt\",\"checkpoint_dir\":\"/c\""
@@ -290,7 +283,6 @@ TEST_ROWS(session_reads_where_a_trial_goes_on, jobs)
 		ck_assert_ptr_null(job->checkpoint_dir);
 		ck_assert_uint_eq(job->until + job->checkpoint_every + job->parent, 0);
 	}
-	stop();
 }
 
 static void long_refusal_script(void)
@@ -315,7 +307,6 @@ TEST(session_cuts_a_refusal_between_characters)
 	next();
 	sw_session_refuse(s, why);
 	ck_assert(!sw_session_next(s, &job));
-	stop();
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(NULL, stop)

@@ -17,7 +17,6 @@ TEST(session_refused_at_hello_ends)
 	ck_assert(!sw_session_next(s, &job));
 	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_REFUSED);
 	ck_assert_str_eq(sw_session_why(s), "the daemon refuses this worker: unknown worker w1");
-	stop();
 }
 
 static void garbage_script(void)
@@ -34,7 +33,6 @@ TEST(session_with_a_peer_that_speaks_otherwise_ends)
 	start(garbage_script, 10000);
 	ck_assert(!sw_session_next(s, &job));
 	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_BROKEN);
-	stop();
 }
 
 TEST(session_without_a_daemon_gives_up_only_when_it_waits)
@@ -48,7 +46,6 @@ TEST(session_without_a_daemon_gives_up_only_when_it_waits)
 	ck_assert(!sw_session_next(s, &job));
 	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_LOST);
 	ck_assert_ptr_nonnull(strstr(sw_session_why(s), "no daemon at /tmp/"));
-	stop();
 }
 
 static void leave_script(void)
@@ -70,7 +67,6 @@ TEST(session_spools_until_full_then_waits_and_gives_up)
 	/* the first was answered; the rest waits */
 	ck_assert_uint_ge(kept, SW_SESSION_SPOOL);
 	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_LOST);
-	stop();
 }
 
 TEST(session_ends_at_once_when_woken)
@@ -81,7 +77,6 @@ TEST(session_ends_at_once_when_woken)
 	ck_assert_int_eq(write(d.wake[1], "", 1), 1);
 	ck_assert(!sw_session_next(s, &job));
 	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_EXIT);
-	stop();
 }
 
 static void last_report_script(void)
@@ -106,7 +101,6 @@ TEST(session_woken_in_mid_trial_reports_and_takes_no_other)
 	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_EXIT);
 	ck_assert_int_eq(sw_session_leaving(s), 0);
 	sw_session_bye(s, sw_session_why(s), 0);
-	stop();
 }
 
 static void given_back_script(void)
@@ -128,7 +122,6 @@ TEST(session_that_ends_gives_back_what_it_refused)
 	next();
 	sw_session_refuse(s, "no way between GPUs");
 	sw_session_bye(s, "stuck", 0);
-	stop();
 }
 
 static void away_script(void)
@@ -145,7 +138,6 @@ TEST(session_woken_without_a_daemon_saves_nothing)
 	ck_assert_int_eq(write(d.wake[1], "", 1), 1);
 	until_dropped();
 	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_EXIT);
-	stop();
 }
 
 TEST(session_without_memory_ends_cleanly_at_each_call)
@@ -188,6 +180,7 @@ TEST(session_without_memory_ends_cleanly_at_each_call)
 		close(d.listener);
 		unlink(d.path);
 	}
+	*d.path = '\0';
 }
 
-RUN_TESTS(NULL, NULL)
+RUN_TESTS(NULL, stop)
