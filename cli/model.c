@@ -22,6 +22,14 @@ int sw_model_open(struct sw_cli *c, int *fd)
 	int status = sw_cli_fetch_ref(c, "trial.checkpoint", c->trial, &r);
 
 	const char *path = sw_json_text(r.result, "path", NULL);
+	if (status == SW_EXIT_DONE && cJSON_IsTrue(sw_json_get(r.result, "folder"))) {
+		sw_cli_say(c,
+			   "trial %" PRIu64 "/%" PRIu64
+			   " is a program's, and its checkpoint a folder "
+			   "of its own (%s): predict with that program",
+			   c->sweep, c->trial, path != NULL ? path : "?");
+		status = SW_EXIT_REFUSED;
+	}
 	(void)snprintf(folder, sizeof folder, "%s/sweep-XXXXXX",
 		       tmp != NULL && *tmp != '\0' ? tmp : "/tmp");
 	if (status != SW_EXIT_DONE || path == NULL || mkdtemp(folder) == NULL) {

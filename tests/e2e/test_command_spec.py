@@ -124,6 +124,8 @@ def test_folders_of_the_best_and_the_last_stay(daemon, client, tmp_path):
     assert (status, out, err) == (0, f"trial {sweep}/2 after step 3: {kept['path']}\n", "")
     status, out, err = sweep_command(daemon, "checkpoint", sweep, "--out", tmp_path / "m")
     assert (status, out, err) == (1, "", f"sweep: the trial is a program's: copy its folder, {kept['path']}\n")
+    status, out, err = sweep_command(daemon, "predict", sweep, "new.csv")
+    assert (status, out) == (1, "") and f"trial {sweep}/2 is a program's" in err and kept["path"] in err, err
 
 
 def test_folders_that_a_crash_left_behind_are_removed_at_the_next_start(daemon, client, tmp_path):

@@ -110,11 +110,12 @@ static void targets_scale(struct sw_data *out, struct sw_raw *raw, const int32_t
 	out->target_unit = m.sd;
 }
 
-/* A table's order: what is validated on comes first, what is trained on last. */
+/* A table's order: what is validated on comes first, what is trained on last. The test part of one
+ * that is fitted to all rows stands where what is validated on stands: it stays unseen. */
 static void order_take(int32_t *order, const struct sw_raw *raw, struct sw_data_want want)
 {
 	memcpy(order, raw->order, raw->rows * sizeof *order);
-	if (want.test) {
+	if (want.test || (want.all && raw->test)) {
 		memcpy(order, raw->order + raw->val, raw->test * sizeof *order);
 		memcpy(order + raw->test, raw->order, raw->val * sizeof *order);
 	}
@@ -168,9 +169,9 @@ static sw_status counts_make(struct sw_data *out, const struct sw_raw *raw,
 	out->pad = (int)set->crop;
 	out->flip = set->flip;
 	out->val.rows = raw->val_rows ? raw->val_rows
-			: raw->order  ? (want.test ? raw->test : raw->val)
-				      : (size_t)floor((double)raw->rows * want.val_fraction);
-	out->train.rows = want.all     ? raw->rows
+			: raw->order ? (want.test || (want.all && raw->test) ? raw->test : raw->val)
+				     : (size_t)floor((double)raw->rows * want.val_fraction);
+	out->train.rows = want.all     ? raw->rows - raw->test
 			  : raw->order ? raw->rows - raw->val - raw->test
 				       : raw->rows - out->val.rows;
 	sw_data_place_bytes(out, u8, raw->length != NULL);

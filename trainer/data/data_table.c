@@ -242,8 +242,9 @@ static sw_status parts_make(struct sw_table_rows *m, struct sw_err *err)
 	m->train = sw_calloc(m->t.rows, sizeof *m->train);
 	if (!m->train)
 		return no_memory(m, err);
-	for (size_t i = want->all ? 0 : split.val + split.test; i < m->t.rows; i++)
-		m->train[split.order[i]] = true;
+	for (size_t i = 0; i < m->t.rows; i++)
+		m->train[split.order[i]] = want->all ? i < split.val || i >= split.val + split.test
+						     : i >= split.val + split.test;
 	return SW_OK;
 }
 
