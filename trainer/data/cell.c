@@ -3,9 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* SSE2, which each x86-64 has. */
-typedef char chars16 __attribute__((vector_size(16)));
-
 #define LONGEST ((size_t)400) /* bytes of a number */
 
 const char *const sw_date_names[SW_DATE_FORMS] = {"2024-01-31", "31.01.2024", "01/31/2024"};
@@ -89,64 +86,6 @@ bool sw_cell_plain(const struct sw_csv_cell *c, double *out)
 	}
 	*out = strtod(c->text, NULL);
 	return isfinite(*out);
-}
-
-/* Eight digits, of which each byte has one and the first is the lowest, as their number. */
-static uint64_t eight(uint64_t x)
-{
-	x = x * 10 + (x >> 8); /* each second byte has two of them, at most 99 */
-	x = ((x & 0x00ff00ff00ff00ff) * 100 + ((x >> 16) & 0x00ff00ff00ff00ff)) &
-	    0x0000ffff0000ffff;
-	return (x * 10000 + (x >> 32)) & 0xffffffff;
-}
-
-/* The n digits at s, 0 to 8, as a number. */
-static uint64_t digits_at(const char *s, size_t n)
-{
-	uint64_t x;
-
-	memcpy(&x, s, sizeof x);
-	return n == 0 ? 0 : eight((x ^ 0x3030303030303030) << (64 - 8 * n));
-}
-
-/* Bits of the first 16 bytes: digits, and points. */
-static unsigned digits_of(const char *s, unsigned *points)
-{
-	typedef unsigned char bytes16 __attribute__((vector_size(16)));
-	bytes16 b;
-
-	memcpy(&b, s, sizeof b);
-	*points = (unsigned)__builtin_ia32_pmovmskb128((chars16)(b == '.'));
-	return (unsigned)__builtin_ia32_pmovmskb128((chars16)(b - '0' < 10));
-}
-
-/* Most numbers are up to eight digits, a point and up to eight more: all bytes are looked at at
- * once, and no loop ends where a processor does not foresee it. */
-bool sw_cell_read(const struct sw_csv_cell *c, double *out)
-{
-	const bool minus = *c->text == '-';
-	const char *s = c->text + minus;
-	const size_t len = c->len - minus;
-	unsigned points;
-
-	if (len == 0 || len > 16)
-		return sw_cell_plain(c, out);
-	const unsigned all = (1u << len) - 1, digits = digits_of(s, &points) & all;
-
-	points &= all;
-	const size_t whole = points ? (size_t)__builtin_ctz(points) : len;
-	const size_t part = points ? len - whole - 1 : 0;
-
-	if ((digits | points) != all || (points & (points - 1)) || digits == 0 || whole > 8 ||
-	    part > 8)
-		return sw_cell_plain(c, out);
-	const uint64_t v =
-		digits_at(s, whole) * (uint64_t)tens[part] + digits_at(s + whole + 1, part);
-
-	if (v > (uint64_t)1 << 53)
-		return sw_cell_plain(c, out);
-	*out = (minus ? -(double)v : (double)v) / tens[part];
-	return true;
 }
 
 /* Copies a number to `to` without its marks between thousands, with a point. 0: it is none. */

@@ -32,10 +32,6 @@ static inline bool sw_cell_may_be_number(const struct sw_csv_cell *c)
 bool sw_cell_number(const struct sw_csv_cell *c, enum sw_decimal how, double *out);
 /* The same without marks between thousands, with a point: fast. */
 bool sw_cell_plain(const struct sw_csv_cell *c, double *out);
-/* That of a cell of a reader (trainer/data/csv.h), behind which SW_CELL_PAD bytes may be read:
- * faster. */
-bool sw_cell_read(const struct sw_csv_cell *c, double *out);
-#define SW_CELL_PAD 48
 /* Empty, NA, N/A, #N/A, <NA>, NaN, null, None, ?, -: in any case. */
 bool sw_cell_is_hole(const struct sw_csv_cell *c);
 

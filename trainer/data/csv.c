@@ -42,14 +42,13 @@ static sw_status text_check(const struct sw_csv_reader *c, const char *text, siz
 	return SW_OK;
 }
 
-static sw_status cell_room(struct sw_csv_reader *c, struct sw_err *err)
+static sw_status cell_room(struct sw_csv_reader *c, size_t n, struct sw_err *err)
 {
-	if (c->cells == MAX_COLUMNS)
+	if (n == MAX_COLUMNS)
 		return sw_err_at(err, SW_TOO_BIG, "/path", "%s: line %zu has over %zu columns",
 				 c->file.show, c->next_line, MAX_COLUMNS);
-	return sw_array_reserve(&c->cell, &c->cap, c->cells + 1, sizeof *c->cell)
-		       ? SW_OK
-		       : csv_no_memory(c, err);
+	return sw_array_reserve(&c->cell, &c->cap, n + 1, sizeof *c->cell) ? SW_OK
+									   : csv_no_memory(c, err);
 }
 
 /* What a scan of a row found. */
@@ -179,12 +178,10 @@ static sw_status row_scan(struct sw_csv_reader *c, struct scan *s, struct sw_err
 	*s = (struct scan){.lines = 1};
 	window_load(&w, at, separator, s);
 	for (;; at++) {
-		if (n == c->cap || n == MAX_COLUMNS) {
-			c->cells = n;
-			rc = cell_room(c, err);
-			if (rc != SW_OK)
-				return rc;
-		}
+		if (n == c->cap || n == MAX_COLUMNS)
+			rc = cell_room(c, n, err);
+		if (rc != SW_OK)
+			return rc;
 		struct sw_csv_cell *cell = &c->cell[n++];
 
 		*cell = (struct sw_csv_cell){.text = at};

@@ -23,7 +23,6 @@ struct sw_table_rows {
 	const struct sw_data_want *want;
 	struct sw_table t;
 	struct sw_encoder e;
-	struct sw_texts classes;
 	size_t group, by;            /* columns, or t.columns */
 	uint64_t *in_group;          /* [rows], or NULL */
 	double *at;                  /* [rows], or NULL */
@@ -76,7 +75,7 @@ static sw_status target_take(struct sw_table_rows *m, const struct sw_csv_reader
 	size_t id;
 
 	if (m->want->classes) {
-		if (sw_texts_add(&m->classes, cell, &id) != SW_OK)
+		if (sw_texts_add(&m->t.classes, cell, &id) != SW_OK)
 			return no_memory(m, err);
 		m->out->label[at] = (int32_t)id;
 		return SW_OK;
@@ -125,18 +124,18 @@ static sw_status row_take(struct sw_table_rows *m, const struct sw_csv_reader *r
 static sw_status classes_make(struct sw_table_rows *m, struct sw_err *err)
 {
 	struct sw_raw *out = m->out;
-	const size_t n = m->classes.n;
+	const size_t n = m->t.classes.n;
 	int32_t *rank = sw_malloc((n + 1) * sizeof *rank);
 	size_t *first = sw_malloc((n + 1) * sizeof *first);
 	struct sw_buf list;
 	struct sw_jw w;
 	sw_status rc = rank && first ? SW_OK : no_memory(m, err);
 
-	if (rc == SW_OK && m->classes.others)
+	if (rc == SW_OK && m->t.classes.others)
 		rc = sw_table_many(err);
 	if (rc == SW_OK) {
 		out->classes =
-			sw_texts_sort(&m->classes, m->t.column[m->t.target].decimal, rank, first);
+			sw_texts_sort(&m->t.classes, m->t.column[m->t.target].decimal, rank, first);
 		rc = out->classes ? SW_OK : no_memory(m, err);
 	}
 	if (rc == SW_OK && out->classes == 1)
@@ -149,7 +148,7 @@ static sw_status classes_make(struct sw_table_rows *m, struct sw_err *err)
 		sw_jw_init(&w, &list);
 		sw_jw_arr(&w);
 		for (size_t i = 0; i < out->classes; i++)
-			sw_jw_str(&w, sw_texts_text(&m->classes, first[i]));
+			sw_jw_str(&w, sw_texts_text(&m->t.classes, first[i]));
 		sw_jw_arr_end(&w);
 		rc = sw_data_about_take(&out->about, &list, &out->about.classes, err);
 	}
@@ -190,7 +189,6 @@ static sw_status labels_make(struct sw_table_rows *m, struct sw_err *err)
 		rc = column_find(m, set->by, "split/by", &m->by, err);
 	if (rc != SW_OK)
 		return rc;
-	m->classes.most = SW_DATASET_MAX_CLASSES;
 	if (m->want->classes)
 		m->out->label = sw_calloc(rows, sizeof *m->out->label);
 	else
@@ -454,7 +452,6 @@ void sw_data_table_end(struct sw_table_rows *m)
 	if (!m)
 		return;
 	sw_encoder_fini(&m->e);
-	sw_texts_fini(&m->classes);
 	sw_table_fini(&m->t);
 	free(m->in_group);
 	free(m->at);

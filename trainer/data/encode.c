@@ -84,9 +84,7 @@ sw_status sw_input_number(const struct sw_input *in, const struct sw_csv_reader 
 	struct sw_date d;
 	char where[48], show[44];
 
-	*is = date ? sw_cell_date(cell, in->form, &d)
-		   : (in->decimal == SW_DECIMAL_POINT && sw_cell_read(cell, v)) ||
-			      sw_cell_number(cell, in->decimal, v);
+	*is = date ? sw_cell_date(cell, in->form, &d) : sw_cell_number(cell, in->decimal, v);
 	if (*is && date)
 		*v = in->part == 0 ? d.days : in->part == 1 ? d.month : d.weekday;
 	if (*is && !date && strict && !isfinite((float)*v))

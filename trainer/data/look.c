@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 /* --- different values --- */
@@ -147,7 +146,7 @@ static bool cell_look(struct sw_look_column *k, const struct sw_csv_cell *cell,
 	bool same = true, is_new = true;
 	const bool may = sw_cell_may_be_number(cell);
 	double v;
-	bool number = may && sw_cell_read(cell, &v);
+	bool number = may && sw_cell_plain(cell, &v);
 
 	if (number && !k->only_point && memchr(cell->text, '.', cell->len))
 		(void)marked_number(k, cell, &v);

@@ -1,21 +1,32 @@
 #include "trainer/data/rows.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "trainer/data/array.h"
 #include "trainer/data/data_raw.h"
-#include "trainer/data/rows_csv.h"
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+struct rows_csv {
+	struct sw_csv_reader r;
+	struct sw_encoder own; /* of a model that was not trained on a CSV file */
+	struct sw_encoder *e;
+	size_t features;
+	bool first;     /* the row in r.cell is one of data, and not given yet */
+	size_t *column; /* [e->n]: the file's column of each input */
+	float *row;     /* [features], where the model takes bytes */
+};
+
 struct sw_rows {
 	struct sw_rows_want want;
 	enum sw_dataset_format format;
 	struct sw_array array; /* of all formats but CSV */
 	uint64_t at;           /* rows that were given */
-	struct rows_csv *csv;
+	struct rows_csv csv;
 };
 
 static const char *takes(const struct sw_rows_want *want, char out[96])
@@ -148,6 +159,122 @@ static sw_status array_next(struct sw_rows *r, void *x, int32_t *length, size_t 
 	return rc;
 }
 
+/* --- CSV: which column is which input --- */
+
+/* Numbers, one after the other. */
+static bool own_make(struct rows_csv *c)
+{
+	c->own.input = sw_calloc(c->features, sizeof *c->own.input);
+	if (!c->own.input)
+		return false;
+	for (; c->own.n < c->features; c->own.n++)
+		c->own.input[c->own.n] = (struct sw_input){
+			.column = c->own.n, .fill = (double)NAN, .scale.width = 1};
+	c->own.width = c->own.target = c->features;
+	c->e = &c->own;
+	return true;
+}
+
+static sw_status by_name(struct rows_csv *c, struct sw_err *err)
+{
+	sw_status rc = sw_csv_names(&c->r, err);
+
+	for (size_t i = 0; rc == SW_OK && i < c->e->n; i++)
+		rc = sw_csv_find(&c->r, c->e->input[i].name, 0, "path", &c->column[i], err);
+	return rc;
+}
+
+/* Without names columns count by their places; the one that is predicted may be missing. */
+static sw_status by_place(struct rows_csv *c, struct sw_err *err)
+{
+	const struct sw_encoder *e = c->e;
+	const bool learnt = e->target < e->width, without = learnt && c->r.columns + 1 == e->width;
+
+	if (c->r.columns != e->width && !without)
+		return sw_err_set(err, SW_INVALID, "%s has %zu columns, the model takes %zu%s",
+				  c->r.file.show, c->r.columns, e->width - learnt,
+				  learnt ? ", and one more that it predicts" : "");
+	for (size_t i = 0; i < e->n; i++) {
+		c->column[i] = e->input[i].column;
+		c->column[i] -= without && c->column[i] > e->target;
+	}
+	return SW_OK;
+}
+
+static bool all_numbers(const struct sw_csv_reader *r)
+{
+	double v;
+
+	for (size_t i = 0; i < r->cells; i++)
+		if (!sw_cell_plain(&r->cell[i], &v))
+			return false;
+	return true;
+}
+
+static sw_status csv_open(struct rows_csv *c, const char *path, const struct sw_rows_want *want,
+			  struct sw_err *err)
+{
+	sw_status rc;
+
+	const bool bytes = want->shape.kind == SW_SHAPE_IMAGE && want->bytes;
+
+	c->features = sw_shape_count(&want->shape);
+	rc = sw_csv_open(&c->r, path, want->table && want->table->latin1, err);
+	if (rc != SW_OK)
+		return rc;
+	c->e = want->table;
+	if (!c->e && !own_make(c))
+		return sw_err_set(err, SW_NOMEM, "no memory to read %s", c->r.file.show);
+	c->column = sw_calloc(c->e->n, sizeof *c->column);
+	if (bytes)
+		c->row = sw_calloc(c->features, sizeof *c->row);
+	else /* numbers less their mean, in double: floats would lose what sets large ones apart */
+		for (size_t i = 0; want->mean && i < c->e->n; i++)
+			c->e->input[i].scale.center = want->mean[i / want->plane];
+	if (!c->column || (bytes && !c->row))
+		return sw_err_set(err, SW_NOMEM, "no memory to read %s", c->r.file.show);
+	/* a first line that no model asked for may be a header all the same */
+	c->first = !c->e->header && (want->table || all_numbers(&c->r));
+	return c->e->header ? by_name(c, err) : by_place(c, err);
+}
+
+/* A row of bytes, out of its numbers. */
+static sw_status bytes_take(const struct rows_csv *c, uint8_t *x, struct sw_err *err)
+{
+	char cell[44];
+
+	for (size_t f = 0; f < c->features; f++) {
+		const float v = c->row[f];
+
+		if (!(v >= 0 && v <= 255 && v == floorf(v)))
+			return sw_err_set(err, SW_INVALID,
+					  "%s: line %zu, column %zu: %s is not a byte from 0 to "
+					  "255, which the model's images are made of",
+					  c->r.file.show, c->r.line, c->column[f],
+					  sw_text_show(c->r.cell[c->column[f]].text, cell));
+		x[f] = (uint8_t)v;
+	}
+	return SW_OK;
+}
+
+static sw_status csv_next(struct rows_csv *c, void *x, size_t most, size_t *n, struct sw_err *err)
+{
+	for (*n = 0; *n < most; ++*n) {
+		const size_t at = *n * c->features;
+		sw_status rc = c->first ? SW_OK : sw_csv_next(&c->r, err);
+
+		c->first = false;
+		if (rc != SW_OK || c->r.cells == 0)
+			return rc;
+		rc = sw_encoder_row(c->e, &c->r, c->column, c->row ? c->row : (float *)x + at, err);
+		if (rc == SW_OK && c->row)
+			rc = bytes_take(c, (uint8_t *)x + at, err);
+		if (rc != SW_OK)
+			return rc;
+	}
+	return SW_OK;
+}
+
 /* --- */
 
 /* Opens the file, or the one that a folder has for it. */
@@ -167,7 +294,7 @@ static sw_status open_as(struct sw_rows *r, const char *path, struct sw_err *err
 		return sw_err_set(err, SW_INVALID,
 				  "the model was trained on a table: it takes a CSV file, not %s",
 				  sw_dataset_formats[r->format]);
-	return r->format == SW_DATASET_CSV ? sw_rows_csv_open(&r->csv, path, &r->want, err)
+	return r->format == SW_DATASET_CSV ? csv_open(&r->csv, path, &r->want, err)
 					   : array_open(r, path, err);
 }
 
@@ -198,7 +325,7 @@ sw_status sw_rows_next(struct sw_rows *r, void *x, int32_t *length, size_t most,
 	const uint64_t left = r->array.rows - r->at;
 
 	if (r->format == SW_DATASET_CSV)
-		return sw_rows_csv_next(r->csv, x, most, n, err);
+		return csv_next(&r->csv, x, most, n, err);
 	*n = left < most ? (size_t)left : most;
 	if (*n == 0)
 		return SW_OK; /* the end of the file */
@@ -215,6 +342,9 @@ void sw_rows_close(struct sw_rows *r)
 	if (!r)
 		return;
 	sw_array_close(&r->array);
-	sw_rows_csv_close(r->csv);
+	sw_csv_close(&r->csv.r);
+	sw_encoder_fini(&r->csv.own);
+	free(r->csv.column);
+	free(r->csv.row);
 	free(r);
 }

@@ -2,7 +2,6 @@
 #include "base/memory.h"
 #include <stdlib.h>
 #include <string.h>
-#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 static size_t slot_find(const struct sw_texts *w, const struct sw_csv_cell *cell, uint64_t hash)

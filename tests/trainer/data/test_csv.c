@@ -286,9 +286,6 @@ TEST(cell_number_has_the_bits_of_strtod)
 		ck_assert(sw_cell_plain(&(struct sw_csv_cell){.text = text, .len = strlen(text)},
 					&v));
 		ck_assert_msg(v == strtod(text, NULL), "%s: %.17g", text, v);
-		ck_assert(
-			sw_cell_read(&(struct sw_csv_cell){.text = text, .len = strlen(text)}, &v));
-		ck_assert_msg(v == strtod(text, NULL), "%s: %.17g", text, v);
 	}
 }
 
