@@ -47,7 +47,7 @@ def models(tmp_path_factory):
             sweep = daemon.client().run(spec, "COMPLETED")
             path = str(folder / f"{target}-{scale}")
             assert sweep_command(daemon, "checkpoint", sweep, "--out", path)[0] == 0
-            status, out, wrong = sweep_command(daemon, "predict", path, folder / "new.csv")
+            status, out, wrong = sweep_command(daemon, "predict", path, folder / "new.csv", "--proba")
             assert status == 0, wrong
             made[target, scale] = path, pandas.read_csv(io.StringIO(out))
     daemon.stop()

@@ -148,6 +148,10 @@ bool sw_cell_is_hole(const struct sw_csv_cell *c)
 
 	if (c->len == 0 || c->len > sizeof low)
 		return c->len == 0;
+	/* most cells are none */
+	if ((*c->text | 0x20) != 'n' && *c->text != '#' && *c->text != '<' && *c->text != '?' &&
+	    *c->text != '-')
+		return false;
 	for (size_t i = 0; i < c->len; i++)
 		low[i] = c->text[i] | 0x20; /* what is no letter has that bit */
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)

@@ -44,16 +44,20 @@ static bool set_add(struct sw_look_set *s, uint64_t key, uint64_t with, size_t m
 	for (at = key & (s->cap - 1); s->key[at] && s->key[at] != key;)
 		at = (at + 1) & (s->cap - 1);
 	*is_new = s->key[at] == 0;
-	*same = *is_new || s->with[at] == with;
-	if (s->key[at])
+	*same = *is_new || ((s->with[at] ^ with) & ~(uint64_t)1) == 0;
+	if (s->key[at]) {
+		s->once -= !(s->with[at] & 1);
+		s->with[at] |= 1;
 		return true;
+	}
 	if (s->n == most) {
 		s->full = true;
 		return true;
 	}
 	s->key[at] = key;
-	s->with[at] = with;
+	s->with[at] = with & ~(uint64_t)1;
 	s->n++;
+	s->once++;
 	return true;
 }
 
@@ -168,8 +172,10 @@ static bool cell_look(struct sw_look_column *k, const struct sw_csv_cell *cell,
 			     (k->whole ? !k->fresh : k->only_point > 0) && !row->number;
 		return true;
 	}
-	if (!set_add(&k->seen, number ? number_hash(v) : XXH3_64bits(cell->text, cell->len),
-		     row->with, row->most, &same, &is_new))
+	/* 1 and 1.0 may be two classes, but not two numbers */
+	if (!set_add(&k->seen,
+		     number && !target ? number_hash(v) : XXH3_64bits(cell->text, cell->len),
+		     row->with, target ? SW_DATASET_MAX_CLASSES : row->most, &same, &is_new))
 		return false;
 	k->fresh = k->fresh && is_new;
 	k->pure = k->pure && same;

@@ -8,10 +8,11 @@
 /* Numbers of a column that differ and are counted: what it is does not hang on more. */
 #define SW_LOOK_NUMBERS ((size_t)1024)
 
-/* Different values, by their hashes, each with that of the target that it was met with. */
+/* Different values, by their hashes, each with that of the target that it was met with, in whose
+ * last bit stands whether it came again. */
 struct sw_look_set {
 	uint64_t *key, *with; /* [cap], a power of two; key 0: free */
-	size_t n, cap;
+	size_t n, cap, once;
 	bool full; /* there are more */
 };
 

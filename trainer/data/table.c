@@ -108,6 +108,7 @@ static sw_status row_look(struct looking *l, struct sw_err *err)
 	struct sw_look_column *k = &l->look[t->target];
 	double number = 0;
 	char show[48];
+	size_t id;
 
 	if (is_header(r))
 		return sw_err_at(err, SW_INVALID, "/path",
@@ -136,13 +137,12 @@ static sw_status row_look(struct looking *l, struct sw_err *err)
 		if (k->texts == 0 && !is)
 			k->n = 0; /* no target to correlate with */
 	}
+	const size_t known = k->seen.n;
+
 	if (!sw_look_row(l->look, r->cell, r->columns, &row))
 		return no_memory(r, err);
-	/* a number that has as many values is no class */
-	size_t id;
-
-	if ((k->texts > 0 || t->classes.n < SW_LOOK_NUMBERS) &&
-	    sw_texts_add(&t->classes, cell, &id) != SW_OK)
+	t->classes.others += k->seen.full;
+	if (k->seen.n > known && sw_texts_add(&t->classes, cell, &id) != SW_OK)
 		return no_memory(r, err);
 	t->rows++;
 	return SW_OK;
@@ -288,10 +288,7 @@ static void warning_make(const struct looking *l, size_t i)
 	const struct sw_texts *classes = &l->t->classes;
 	const bool target = i == l->t->target, class = target && l->t->is_classes;
 	const size_t cap = sizeof c->warning;
-	bool lone = false;
 
-	for (size_t j = 0; class && j < classes->n; j++)
-		lone = lone || classes->one[j].count == 1;
 	if (is_slip(k))
 		(void)snprintf(c->warning, cap,
 			       "line %zu: \"%s\" is not a number, as most of its cells are: %s",
@@ -306,7 +303,7 @@ static void warning_make(const struct looking *l, size_t i)
 			       "%zu classes in %zu rows: is it an id, or a number to predict (loss "
 			       "\"mse\")?",
 			       classes->n, l->t->rows);
-	else if (lone)
+	else if (class && k->seen.once > 0)
 		(void)snprintf(c->warning, cap,
 			       "one of its classes has one row: no model can learn it and be "
 			       "measured by it");
