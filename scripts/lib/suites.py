@@ -19,7 +19,7 @@ E2E = {
                " python_ray python_ray_runs python_tune",
     "daemon": "budgets crash install limits machine_limits stop system systemd",
     "daemon/api": "fairness journal metrics plot progress result_schemas",
-    "daemon/net": "found rpc socket_safety",
+    "daemon/net": "found socket_safety",
     "daemon/pilot": "pilots pilots_options",
     "daemon/plan": "parallel_spec search space",
     "daemon/slot": "gpu_auto gpu_gangs gpu_lanes gpus worker",

@@ -53,15 +53,6 @@ def files(daemon, sweep):
     return found
 
 
-def harm_files(daemon, sweep, harm):
-    """harm(path) for each of files(); one that the daemon deletes meanwhile is nobody's any more."""
-    for path in files(daemon, sweep).values():
-        try:
-            harm(path)
-        except FileNotFoundError:
-            pass
-
-
 def damage(path):
     with open(path, "r+b") as file:
         file.seek(os.path.getsize(path) // 2)

@@ -4,7 +4,7 @@ import random
 import subprocess
 
 from harness import BIN, DEADLINE, ROOT, environment
-from search_model import loss
+from search_model import check_point, loss
 
 
 def replay(path, *args):
@@ -54,6 +54,8 @@ class Life:
         if what < 0.4 or not self.held:
             asked = self.client.ask(self.sweep, self.draw.choice([1, 1, 2, 4]))
             assert not {t["trial"] for t in asked} & {t["trial"] for t in self.held}, "two have one trial"
+            for t in asked:
+                check_point(t["params"])
             self.held += asked
         elif what < 0.88:
             self.tell()

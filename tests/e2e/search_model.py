@@ -1,5 +1,4 @@
 """What the tests of searches share: a space with everything in it, what must hold of its points."""
-import json
 import math
 
 METHODS = ("random", "grid", "sobol", "tpe", "bohb", "bayes")
@@ -63,11 +62,6 @@ def loss(p):
     if p["opt"] == "sgd":
         return bad + (p["momentum"] - 0.8) ** 2
     return bad + 0.5 + (p["adam"]["beta"] - 0.9) ** 2
-
-
-def key(point):
-    """A point as the bytes that were sent, so that equal means equal to the last digit."""
-    return json.dumps(point, sort_keys=True)
 
 
 def run_out(client, sweep, value=loss, count=1):

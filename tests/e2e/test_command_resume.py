@@ -30,29 +30,10 @@ GRID = {"method": "grid", "run_cap": None, "parameters": {"x": {"values": list(r
 BOTH = pytest.mark.parametrize("script", [BY_SOCKET, BY_STDOUT], ids=["socket", "stdout"])
 
 
+@pytest.mark.parametrize("each, first", [(1, 1), (5, 1), (10, 4)])
 @BOTH
-@pytest.mark.slots("cpu:2")
-def test_promoted_programs_go_on_from_their_folders(daemon, client, tmp_path, script):
-    sweep = client.run(own(tmp_path, script, early_terminate=asha(max_t=9, variant="promote"), **GRID), "COMPLETED")
-    trials = client.trials(sweep)
-    assert sum(t["state"] == "COMPLETED" and t["step"] == 9 for t in trials) >= 1, trials
-    went_on = 0
-    for t in trials:
-        got = client.reports(sweep, t["trial"])
-        begun = sorted({int(r["metrics"]["done"]) for r in got})
-        assert begun[0] == 0 and (t["attempt"] == 1 or len(begun) > 1)
-        went_on += len(begun) > 1
-        # each attempt but the first began where the one before had stopped
-        assert [r["step"] for r in got] == list(range(1, t["step"] + 1)), t
-        assert set(begun) <= {0, 1, 3}, begun
-    assert went_on >= 3
-    wait_until(lambda: not marked(daemon), "nothing left of the programs")
-
-
-@pytest.mark.parametrize("each, first", [(2, 1), (5, 1), (10, 4)])
-@BOTH
-def test_programs_whose_first_report_is_past_the_first_rung_go_on_from_their_folders(start, tmp_path, script, each, first):
-    """The rungs below it have no value: the pause comes at a later report, and its folder is kept."""
+def test_programs_that_pause_at_rungs_go_on_from_their_folders(start, tmp_path, script, each, first):
+    """Also where the first report is past the first rung: the rungs below it have no value, and the pause comes later."""
     client = start("cpu:2").client()
     script = script.replace("save(step)", f"save(step)\n        if step % {each}:\n            continue")
     sweep = client.run(own(tmp_path, script, run={"env": {"STEPS": "40"}}, early_terminate=asha(

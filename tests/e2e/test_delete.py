@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from harness import CONFLICT, NOT_FOUND, driven, slow, sweep_command, trained, wait_until
+from harness import CONFLICT, NOT_FOUND, driven, fake_os, slow, sweep_command, trained, wait_until
 from replays import database, refused, replay
 
 # Sweeps, and moments of kill -9 among their deletions: SWEEPD_DELETE=1000,50 is the full size.
@@ -211,8 +211,9 @@ def test_best_trial_stays_as_a_record(daemon, client):
     assert not files(daemon, sweep) and numbers(client) == {warm}
 
 
-@pytest.mark.slots("cpu:1", "--quota", "1000M")
-def test_quota_lets_no_trial_begin_and_loses_no_report(daemon, client):
+def test_quota_lets_no_trial_begin_and_loses_no_report(start, tmp_path):
+    daemon = start("cpu:1", "--quota", "1000M", **fake_os(tmp_path, speed=10))  # it looks every ten seconds
+    client = daemon.client()
     mine, theirs = client.submit(driven()), client.submit(slow(run_cap=40))
     (held,) = client.ask(mine)
     wait_until(lambda: any(trial["step"] for trial in client.trials(theirs)), "a trial that trains")

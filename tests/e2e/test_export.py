@@ -146,37 +146,6 @@ def test_fit_trains_again_on_all_rows_and_exports(start, tmp_path):
         "fit-9.safetensors.again"}, "nothing else is left behind"
 
 
-def test_fit_learns_from_the_validation_rows(start, tmp_path):
-    """A class that only validation rows have cannot be told by a trial, and can by the fit."""
-    paths = {"format": "npy"}
-    rng = random.Random(1)
-    for kind, classes in (("", (0, 1)), ("val_", (0, 2))):
-        y = [classes[i % 2] for i in range(60)]
-        x = [v for label in y for v in (label + rng.gauss(0, 0.05), 1 - label)]
-        for name, code, dims, values in ((f"{kind}path", "<f4", [60, 2], x),
-                                         (f"{kind}label_path", "<i8", [60], y)):
-            paths[name] = str(tmp_path / f"{name}.npy")
-            net.write_npy(paths[name], code, dims, values)
-    daemon = start("cpu:1")
-    client = daemon.client()
-    spec = trained(epochs=200, run_cap=1, dataset=paths,
-                   layers=[{"linear": 16}, "relu", {"linear": CLASSES}],
-                   parameters={"lr": {"values": [0.1]}, "batch_size": {"value": 30}})
-    spec["trainer"].update(scale="none", momentum=0.9)
-    sweep = client.submit(spec)
-    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 1
-    right = {}
-    for verb in ("checkpoint", "fit"):
-        path = str(tmp_path / f"{verb}.safetensors")
-        more = ("--epochs", "200") if verb == "fit" else ()
-        assert sweep_command(daemon, verb, f"{sweep}/1", "--out", path, *more)[0] == 0
-        tensors, _ = net.load(path)
-        right[verb] = [max(range(CLASSES), key=lambda c, z=numbers(tensors, [v, 1 - v]): z[c])
-                       for v in (0.0, 1.0, 2.0)]
-    assert right["checkpoint"][:2] == [0, 1] and right["checkpoint"][2] != 2
-    assert right["fit"] == [0, 1, 2]
-
-
 @pytest.mark.slots("cpu:1")
 def test_fit_of_what_cannot_be_fitted_says_why(daemon, client, tmp_path):
     out = str(tmp_path / "model.safetensors")

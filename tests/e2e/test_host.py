@@ -169,18 +169,6 @@ def test_ssh_asks_on_the_terminal_and_then_comes_the_live_table(far, daemon):
     assert drawn.count(b"passphrase") == 1 and b"sweep 1 goes on" in drawn
 
 
-def test_follow_comes_over_ssh_until_the_trial_ends(far, box, daemon):
-    client = daemon.client()
-    sweep = client.submit(driven(run_cap=1))
-    (handed,) = client.ask(sweep)
-    log = far.open("--host", box, "log", f"{sweep}/1", "-f")
-    wait_until(far.links, "it follows")
-    client.report(sweep, handed, 1, 1, loss=0.5)
-    client.tell(sweep, handed, "FAILED", cause="it had to be")
-    status, out, err = far.end(log)
-    assert status == 0 and "it had to be" in out, err
-
-
 @pytest.mark.parametrize("end", ["link", "daemon"])
 def test_watch_that_loses_its_host_says_so_in_one_line_and_ends_with_3(far, box, daemon, end):
     sweep = daemon.client().submit(driven(name="digits"))

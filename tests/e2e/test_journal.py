@@ -1,6 +1,4 @@
 """journal.append, journal.read and an ask for a trial of one's own: what processes of one study share."""
-import threading
-
 import pytest
 
 from harness import RpcError, wait_until
@@ -27,24 +25,6 @@ def test_journal_gives_back_what_was_appended_after_a_kill(daemon, client):
     assert len(read(client, "b")) == 1000 and read(client, "nobody's") == []
     client.call("journal.append", journal="a", entries=["z"])
     assert read(client, "a", 5) == ["z"]
-
-
-def test_journal_of_several_writers_keeps_each_call_together(daemon):
-    def write(name):
-        with_own = daemon.client()
-        for i in range(50):
-            with_own.call("journal.append", journal="a", entries=[f"{name} {i} {k}" for k in range(4)])
-
-    writers = [threading.Thread(target=write, args=(name,)) for name in "abc"]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
-    entries = read(daemon.client(), "a")
-    calls = [entries[i:i + 4] for i in range(0, 600, 4)]
-    assert len(entries) == 600 and all([entry.rpartition(" ")[2] for entry in call] == list("0123") for call in calls)
-    for name in "abc":
-        assert [call[0] for call in calls if call[0][0] == name] == [f"{name} {i} 0" for i in range(50)]
 
 
 def test_journal_counts_for_the_quota_and_makes_room_when_it_is_deleted(start):

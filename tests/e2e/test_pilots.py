@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from harness import BIN, CONFLICT, DEADLINE, DENIED, INVALID_PARAMS, NOT_FOUND, Client, RpcError, environment, slow, sweep_command, trained, wait_until
+from harness import BIN, CONFLICT, DEADLINE, DENIED, INVALID_PARAMS, NOT_FOUND, Client, RpcError, environment, fake_os, slow, sweep_command, trained, wait_until
 from pilots import Bed
 
 
@@ -51,27 +51,12 @@ def name_of(slot):
     return slot["job"].removeprefix("id-")
 
 
-def one_trial(bed):
+def one_trial(bed, **env):
     """A daemon of one pilot, a client of it, a sweep of one long trial that has reported, the pilot's name."""
-    daemon = bed.start(workers=1)
+    daemon = bed.start(workers=1, **env)
     client = daemon.client()
     sweep = client.submit(slow(epochs=400, run_cap=1))
     return daemon, client, sweep, name_of(wait_until(lambda: busy(client), "a trial on a pilot")[0])
-
-
-def test_pilots_of_a_killed_daemon_are_adopted_and_train_on(bed):
-    daemon = bed.start(workers=3)
-    client = daemon.client()
-    sweep = client.submit(slow(epochs=150, run_cap=3))
-    wait_until(lambda: busy(client, 3), "three trials on pilots")
-    pids = {name: bed.pid(name) for name in bed.jobs()}
-    before = {t: client.reports(sweep, t) for t in (1, 2, 3)}
-    client = daemon.again(**bed.env)
-    for trial, reports in before.items():
-        assert client.reports(sweep, trial)[:len(reports)] == reports
-    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 3
-    assert {name: bed.pid(name) for name in bed.jobs()} == pids, "the same jobs, and no others"
-    assert attempts(client, sweep) == [("COMPLETED", None)] * 3
 
 
 def test_job_that_ends_gives_its_trial_back_with_the_schedulers_cause(bed):
@@ -162,8 +147,8 @@ def test_requeued_job_gives_its_trial_back_and_serves_again(bed):
     assert client.slots()[0]["state"] == "STARTING" and bed.jobs() == [name]
 
 
-def test_daemon_without_the_executor_cancels_the_jobs_of_the_one_before(bed):
-    daemon, client, sweep, name = one_trial(bed)
+def test_daemon_without_the_executor_cancels_the_jobs_of_the_one_before(bed, tmp_path):
+    daemon, client, sweep, name = one_trial(bed, **fake_os(tmp_path, speed=10))
     daemon.kill9()
     daemon.more = []
     client = daemon.start(**bed.env).client()
@@ -255,8 +240,8 @@ def test_port_lets_nobody_in_but_the_pilots_worker(bed, tmp_path):
     assert not any(key.split(" ")[1] in everything for key in keys), "a key where it must not be"
 
 
-def test_port_logs_one_of_many_that_it_refuses_and_counts_them(bed):
-    daemon = bed.start(workers=1)
+def test_port_logs_one_of_many_that_it_refuses_and_counts_them(bed, tmp_path):
+    daemon = bed.start(workers=1, **fake_os(tmp_path, speed=10))
     client = daemon.client()
     client.submit(slow(epochs=400, run_cap=1))
     one, = (name_of(s) for s in wait_until(lambda: busy(client, 1), "a pilot"))
@@ -296,9 +281,9 @@ def test_second_process_of_a_job_is_refused_and_the_first_trains_on(bed, tmp_pat
     assert attempts(client, sweep) == [] and busy(client)
 
 
-def test_pilot_that_outlives_the_daemon_keeps_its_trial(bed):
+def test_pilot_that_outlives_the_daemon_keeps_its_trial(bed, tmp_path):
     """It has not saved within the daemon's last 12 s: the next daemon gives its trial to nobody while its job may run."""
-    daemon, client, sweep, name = one_trial(bed)
+    daemon, client, sweep, name = one_trial(bed, **fake_os(tmp_path, speed=10))
     bed.say(name, "running n1")
     os.kill(bed.pid(name), signal.SIGSTOP)
     assert daemon.term() == 0
@@ -321,16 +306,6 @@ def test_what_an_executor_leaves_running_does_not_hold_its_answer_up(bed):
         assert wait_until(lambda: client.call("device.list")["pilots"]["says"], "what it says", timeout=100) == "fake 1.0"
     finally:
         bed.put("stop")
-
-
-def test_jobs_that_wait_are_cancelled_once_no_sweep_wants_them(bed):
-    client = bed.start(workers=2, more="idle = 1\n").client()
-    bed.put("hold")
-    sweep = client.submit(trained(run_cap=2))
-    wait_until(lambda: client.call("device.list")["pilots"]["waits"] == "fake: 2 jobs pending (Resources)", "two that wait")
-    client.call("sweep.cancel", sweep=sweep)
-    wait_until(lambda: [s["state"] for s in client.slots()] == ["DOWN", "DOWN"], "jobs that are gone")
-    assert bed.calls("cancel") and all(bed.read(f"jobs/{name}.pid") == "" for name in bed.jobs())
 
 
 def test_folder_that_cannot_be_written_is_said_and_forgotten_when_it_can(bed):

@@ -59,6 +59,7 @@ def test_sweeps_with_different_options_have_jobs_of_their_own_through_a_kill(bed
     assert left[two] <= 3600 < left[one] <= 7200
     client = daemon.again(**bed.env)
     assert jobs_of(client, plain, gpu, other) == [{one}, {two}, {three}]
+    assert [t["attempt"] for s in (plain, gpu, other) for t in client.trials(s)] == [1] * 3
     assert {s["job"].removeprefix("id-"): s["left_s"] for s in client.slots()}[two] <= 3600
     client.call("sweep.cancel", sweep=plain)
     client.call("sweep.cancel", sweep=other)

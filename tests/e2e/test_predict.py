@@ -6,7 +6,6 @@ import json
 import math
 import os
 import re
-import signal
 import statistics
 import struct
 import subprocess
@@ -134,35 +133,6 @@ def test_numbers_of_a_regression_are_those_of_a_plain_forward_pass(start, tmp_pa
     assert predicted(model, unlabelled) == got
 
 
-def test_rows_that_a_trial_was_validated_on_give_what_it_reported(start, tmp_path):
-    """And of a checkpoint, not of a fit: its scaling is that of the training rows alone."""
-    data = {"format": "npy"}
-    for kind, count in (("", 120), ("val_", 40)):
-        x = [math.sin(i * 7 + k) * (k + 1) + (i % 3 == k) * 2 + k for i in range(count)
-             for k in range(3)]
-        for name, code, dims, values in ((f"{kind}path", "<f4", [count, 3], x),
-                                         (f"{kind}label_path", "<i8", [count],
-                                          [i % 3 for i in range(count)])):
-            data[name] = str(tmp_path / f"{name}.npy")
-            net.write_npy(data[name], code, dims, values)
-    daemon = start("cpu:1")
-    client = daemon.client()
-    sweep = client.submit(trained(epochs=8, run_cap=2, dataset=data, layers={
-        "preset": "mlp", "outputs": 3, "width": "width", "depth": "depth"},
-        parameters={"lr": {"value": 0.1}, "batch_size": {"value": 8}, "width": {"value": 16},
-                    "depth": {"values": [1, 3]}}))
-    assert client.wait_sweep(sweep)["counts"]["COMPLETED"] == 2
-    best = client.call("sweep.best", sweep=sweep)["trials"][0]
-    model = str(tmp_path / "model.safetensors")
-    assert sweep_command(daemon, "checkpoint", sweep, "--out", model)[0] == 0
-    got = predicted(model, data["val_path"])
-    judged = best["metrics"]  # of its best epoch
-    right = sum(line["prediction"] == str(i % 3) for i, line in enumerate(got))
-    assert right / 40 == pytest.approx(judged["val_accuracy"], abs=1e-12)
-    loss = -sum(math.log(float(line[f"p_{i % 3}"])) for i, line in enumerate(got)) / 40
-    assert close(loss, judged["val_loss"])
-
-
 def test_raw_rows_of_a_table_give_what_was_reported_of_them(start, tmp_path):
     """Text, holes, dates and prices: the rows that a trial was validated on, and those that none has seen, are the last
     ones by the date. They are judged in prices."""
@@ -271,27 +241,6 @@ def test_bad_input_has_one_line_each(start, tmp_path):
         got = predict(*args)
         assert got[0] == status and got[1] == "" and words in got[2], (args, got)
         assert got[2].count("\n") == 1
-
-
-def test_reader_that_leaves_ends_it_in_silence(start, tmp_path):
-    model = wine(start, tmp_path)
-    header, *rows = open(os.path.join(ROOT, "data", "wine.csv"), encoding="utf-8").readlines()
-    (tmp_path / "long.csv").write_text(header + "".join(rows * 300))
-    with subprocess.Popen([os.path.join(BIN, "sweep"), "predict", model, str(tmp_path / "long.csv")],
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          preexec_fn=lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL),
-                          env=environment()) as process:
-        assert process.stdout.readline() == b"prediction\n"
-        process.stdout.close()
-        assert process.stderr.read() == b""
-        assert process.wait(DEADLINE) == 0
-    assert len(predicted(model, tmp_path / "long.csv")) == 300 * len(rows)
-    with open("/dev/full", "wb") as full:
-        done = subprocess.run([os.path.join(BIN, "sweep"), "predict", model,
-                               str(tmp_path / "long.csv")], stdout=full, stderr=subprocess.PIPE,
-                              check=False, timeout=DEADLINE, env=environment())
-    assert done.returncode == 1 and done.stderr.count(b"\n") == 1
-    assert b"No space left on device" in done.stderr
 
 
 def test_file_that_another_program_wrote_again_predicts_the_same(start, tmp_path):

@@ -106,5 +106,5 @@ def test_fit_and_predict_show_how_far_they_are(daemon, client, tmp_path):
     assert status == 0 and "trained on" in out and "\repoch 1 of 2, 0%\x1b[K" in seen
     assert seen.endswith("\r\x1b[K")  # nothing of it stays
     status, out, seen = on_terminal(daemon, "predict", model, os.path.join(ROOT, "data", "wine.csv"))
-    assert status == 0 and out.startswith("row,") and "rows\x1b[K" in seen and seen.endswith("\r\x1b[K")
+    assert status == 0 and out.startswith("prediction\n") and "rows\x1b[K" in seen and seen.endswith("\r\x1b[K")
     assert sweep_command(daemon, "predict", model, os.path.join(ROOT, "data", "wine.csv")) == (0, out, "")

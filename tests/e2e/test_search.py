@@ -1,37 +1,8 @@
-"""Searches over the socket: every method goes on after a kill; a user's own points. What a sampler makes of results,
-tests/sched tells; a longer life with kills, test_replay.py."""
+"""A user's own points. What a sampler makes of results, tests/sched tells; how each goes on after kills, test_replay.py."""
 import os
 
-import pytest
-
 from harness import sweep_command
-from search_model import METHODS, check_point, key, loss, searched
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_killed_daemon_goes_on_with_the_points_that_another_makes_of_the_same_seed(start, method):
-    def life(kills):
-        """Trials pending at each kill, an enqueued one between, then some told."""
-        daemon = start()
-        client = daemon.client()
-        sweep = client.submit(searched(method, run_cap=20))
-        points, held = [], []
-        for turn in range(1, 21):
-            if turn == 9:
-                client.call("trial.enqueue", sweep=sweep, params={"opt": "sgd", "lr": 0.1})
-            held += client.ask(sweep)
-            check_point(held[-1]["params"])
-            points.append(key(held[-1]["params"]))
-            if turn in kills:
-                client = daemon.again()
-            if turn % 4 == 0:
-                for t in held[:-1]:
-                    client.tell(sweep, t, metrics={"loss": loss(t["params"])})
-                held = held[-1:]
-        assert client.ask(sweep) == [] and len(set(points)) > 17
-        return points
-
-    assert life(kills=(2, 8, 9, 11, 15, 16)) == life(kills=())
+from search_model import searched
 
 
 def test_cli_enqueues_by_name_and_value(daemon, client):

@@ -14,11 +14,6 @@ pytestmark = pytest.mark.slots("cpu:1")
 LONG = {"epochs": 100000, "metric": {"name": "train_loss", "goal": "maximize"}}
 
 
-def last_steps(client, sweep):
-    """The last step that was reported of each trial."""
-    return {t["trial"]: t["step"] for t in client.trials(sweep)}
-
-
 def running(client, sweep, n, step):
     return wait_until(lambda: len(t := client.trials(sweep, state="RUNNING")) == n
                       and all(x["step"] >= step for x in t) and t, f"{n} trials past step {step}")
@@ -26,23 +21,6 @@ def running(client, sweep, n, step):
 
 def attempts(client, sweep, trial):
     return client.call("trial.get", sweep=sweep, trial=trial)["attempts"]
-
-
-@pytest.mark.slots("cpu:8")
-def test_eight_trials_lose_nothing_by_a_stop(daemon, client):
-    sweep = client.submit(slow(run_cap=8, **LONG))
-    running(client, sweep, 8, 3)
-    assert daemon.term() == 0 and not os.path.exists(daemon.socket)
-    daemon.start()
-    client = daemon.client()
-    before = last_steps(client, sweep)
-    for trial, step in before.items():
-        wait_until(lambda: len(attempts(client, sweep, trial)) == 2, "another attempt")  # noqa: B023
-        first, second = attempts(client, sweep, trial)
-        assert (first["state"], first["cause"]) == ("RELEASED", "shutdown")
-        assert second["resume_step"] == max(
-            r["step"] for r in client.reports(sweep, trial) if r["attempt"] == 1) >= 3, (trial, step)
-    client.call("sweep.cancel", sweep=sweep)
 
 
 def test_second_signal_ends_at_once(daemon, client):

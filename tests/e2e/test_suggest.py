@@ -1,7 +1,7 @@
-"""Suggestions of models: many at once, and for the built-in workers. When they are made and who waits for them is told
+"""Suggestions of models: many at once. When they are made and who waits for them is told
 by tests/daemon/sweep/search/test_suggest_story.c."""
-from harness import asha, driven, trained
-from search_model import PATIENT, suggestion
+from harness import driven
+from search_model import PATIENT
 
 
 def test_fifty_in_one_ask_keep_apart_when_the_model_is_sure(client):
@@ -19,12 +19,3 @@ def test_fifty_in_one_ask_keep_apart_when_the_model_is_sure(client):
     for i, a in enumerate(points):
         beside = [b for b in points[:i] if max(abs(a[k] - b[k]) for k in a) < 0.9e-3]
         assert i < 8 or not beside, (i, a, beside)
-
-
-def test_built_in_trainer_is_searched_by_what_learns_of_rungs(start):
-    client = start("cpu:2").client()
-    sweep = client.submit(trained(method="bohb", run_cap=14, epochs=9, early_terminate=asha(max_t=9)))
-    got = client.wait_sweep(sweep)
-    assert got["state"] == "COMPLETED"
-    assert got["counts"]["COMPLETED"] + got["counts"]["PRUNED"] == 14
-    assert "bohb" in {suggestion(client, sweep, trial)["source"] for trial in range(1, 15)}

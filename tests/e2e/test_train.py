@@ -37,18 +37,6 @@ def test_same_seed_on_one_slot_twice_gives_the_same_bytes(start):
     assert len(states) == 12 and "PRUNED" in states and "COMPLETED" in states
 
 
-def test_reports_of_the_trainer_carry_its_metrics_each_epoch(start):
-    client = start("cpu:1").client()
-    sweep = client.run(trained(epochs=5, run_cap=1))
-    reports = client.reports(sweep, 1)
-    assert [(r["seq"], r["step"]) for r in reports] == [(i, i) for i in range(1, 6)]
-    for report in reports:
-        assert {"train_loss", "val_loss", "val_accuracy", "samples_per_s"} <= set(report["metrics"])
-        assert 0 <= report["metrics"]["val_accuracy"] <= 1
-    lines = client.call("trial.log", sweep=sweep, trial=1)["lines"]
-    assert lines and all("\n" not in line["text"] for line in lines)
-
-
 def test_parameter_names_the_activation_of_a_layer(start):
     client = start("cpu:2").client()
     net = [{"linear": 8}, {"activation": "act"}, {"linear": 3}]

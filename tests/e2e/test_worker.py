@@ -1,5 +1,6 @@
 """A worker as the daemon sees it: alive or hung, the one that was started or another; what it may have."""
 import os
+import signal
 import sqlite3
 import stat
 
@@ -24,6 +25,7 @@ def test_worker_whose_epochs_are_long_is_let_be(start):
                       "a trial that has run for eight limits")
     assert slot["attempt"] == 1 and slot["starts"] == 1
     client.call("sweep.cancel", sweep=sweep)
+    os.kill(slot["pid"], signal.SIGKILL)  # nobody waits for the end of its epoch
 
 
 # --- identity ---

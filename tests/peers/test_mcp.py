@@ -73,23 +73,6 @@ def test_client_lists_and_calls_and_nothing_is_written_without_write(daemon, swe
     assert daemon.client().sweep(sweep)["state"] == "RUNNING"
 
 
-def test_with_write_it_starts_and_ends_sweeps_and_says_which_end_for_good(daemon, tmp_path):
-    async def story(session):
-        tools = {tool.name: tool for tool in (await session.list_tools()).tools}
-        assert sorted(tools) == sorted(READS + WRITES)
-        assert [name for name, tool in sorted(tools.items()) if hints(tool)["destructiveHint"]] == ["sweep_cancel"]
-        spec = driven(name="its own", run_cap=1)
-        sweep = text(await session.call_tool("sweep_submit", {"spec": spec}))["sweep"]
-        assert text(await session.call_tool("sweep_extend", {"sweep": sweep, "run_cap": 3}))["run_cap"] == 3
-        assert text(await session.call_tool("trial_enqueue", {"sweep": sweep, "params": {}}))["trial"] == 1
-        assert text(await session.call_tool("sweep_pause", {"sweep": sweep}))["state"] == "PAUSED"
-        assert text(await session.call_tool("sweep_cancel", {"sweep": sweep}))["state"] == "CANCELLED"
-        return sweep
-
-    sweep = talk(daemon, story, "--write")
-    assert daemon.client().sweep(sweep)["state"] == "CANCELLED"
-
-
 def test_daemon_that_is_away_is_an_error_that_the_model_reads(daemon, tmp_path):
     class Away:
         socket = str(tmp_path / "away.sock")

@@ -59,6 +59,15 @@ def same_trials(user, study):
     return sweep
 
 
+def reported(trial, values):
+    """Reports one value a step, until it is to end; the last."""
+    for step, value in enumerate(values):
+        trial.report(value, step)
+        if trial.should_prune():
+            raise optuna.TrialPruned()
+    return value
+
+
 def test_every_name_and_module_is_optunas():
     import sweepd.optuna.visualization
     from sweepd.optuna.samplers import TPESampler
@@ -78,17 +87,10 @@ def test_every_name_and_module_is_optunas():
 
 @pytest.mark.parametrize("method", ["bayes", "tpe", "bohb", "random"])
 def test_plain_study_with_the_daemons_sampler_and_pruner(user, method):
-    def objective(trial):
-        x = trial.suggest_float("x", -4, 4)
-        for step in range(9):
-            trial.report(abs(x) + 1 / (step + 1), step)
-            if trial.should_prune():
-                raise optuna.TrialPruned()
-        return abs(x)
-
     study = optuna.create_study(sampler=sweepd.optuna.Sampler(method, seed=3), study_name=uuid.uuid4().hex,
                                 pruner=sweepd.optuna.Pruner("asha", grace_period=1, reduction_factor=2))
-    study.optimize(objective, n_trials=20)
+    study.optimize(lambda trial: reported(trial, (abs(trial.suggest_float("x", -4, 4)) + 1 / step for step in range(1, 10))),
+                   n_trials=20)
     sweep, rows = mirror(user, study)
     assert (sweep["method"], sweep["seed"], len(rows)) == (method, 3, 20)
     pruned = [trial.number for trial in study.trials if trial.state.name == "PRUNED"]
@@ -97,16 +99,8 @@ def test_plain_study_with_the_daemons_sampler_and_pruner(user, method):
 
 
 def test_pruner_of_the_daemon_under_another_sampler(user):
-    def objective(trial):
-        x = trial.suggest_float("x", 0, 1)
-        for step in range(4):
-            trial.report(x, step)
-            if trial.should_prune():
-                raise optuna.TrialPruned()
-        return x
-
     study = sweepd.optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1), study_name=uuid.uuid4().hex)
-    study.optimize(objective, n_trials=20)
+    study.optimize(lambda trial: reported(trial, [trial.suggest_float("x", 0, 1)] * 4), n_trials=20)
     assert any(trial.state.name == "PRUNED" for trial in study.trials)
     same_trials(user, study)
 
@@ -166,16 +160,9 @@ def test_study_that_goes_on_has_one_sweep(user):
     ("median", {"n_startup_trials": 3, "n_warmup_steps": 2}, 2), ("asha", {"grace_period": 1, "reduction_factor": 3}, 1),
     ("asha", {"grace_period": 1, "reduction_factor": 3, "brackets": 3}, 1), ("threshold", {"upper": 1.2}, 0)])
 def test_pruner_prunes_no_earlier_than_it_may_and_steps_count_from_0(user, pruner, settings, first):
-    def objective(trial):
-        x = trial.suggest_float("x", 0, 2)
-        for step in range(9):
-            trial.report(x, step)
-            if trial.should_prune():
-                raise optuna.TrialPruned()
-        return x
-
     study = ran(sweepd.optuna.create_study(sampler=sweepd.optuna.Sampler("random", seed=2),
-                                           pruner=sweepd.optuna.Pruner(pruner, **settings)), objective, 25)
+                                           pruner=sweepd.optuna.Pruner(pruner, **settings)),
+                lambda trial: reported(trial, [trial.suggest_float("x", 0, 2)] * 9), 25)
     pruned = study.get_trials(states=[optuna.trial.TrialState.PRUNED])
     assert pruned and min(trial.last_step for trial in pruned) == first
     assert same_trials(user, study)["counts"]["PRUNED"] == len(pruned)
