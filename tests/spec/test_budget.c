@@ -17,7 +17,6 @@ TEST(budgets_left_out_are_none)
 	ck_assert_double_eq(s->weight, 1);
 	ck_assert(!s->has_target);
 	ck_assert_uint_eq(s->plateau.top, 0);
-	sw_spec_destroy(s);
 }
 
 TEST(budgets_given_reach_the_struct)
@@ -39,8 +38,6 @@ TEST(budgets_given_reach_the_struct)
 	ck_assert_uint_eq(least->plateau.top, 10);
 	ck_assert_double_eq(least->plateau.std, 0.001);
 	ck_assert_uint_eq(least->plateau.patience, 0);
-	sw_spec_destroy(s);
-	sw_spec_destroy(least);
 }
 
 TEST(plateau_of_several_metrics_is_refused)

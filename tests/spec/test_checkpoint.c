@@ -13,8 +13,6 @@ TEST(checkpoint_left_out_is_by_time_best_and_last)
 	ck_assert_int_eq(s->checkpoint.keep, SW_SPEC_KEEP_BEST_AND_LAST);
 	ck_assert_uint_eq(s->checkpoint.max_mb, 0);
 	ck_assert_mem_eq(&s->checkpoint, &empty->checkpoint, sizeof s->checkpoint);
-	sw_spec_destroy(s);
-	sw_spec_destroy(empty);
 }
 
 TEST(checkpoint_given_reaches_the_struct)
@@ -28,9 +26,6 @@ TEST(checkpoint_given_reaches_the_struct)
 	ck_assert_uint_eq(s->checkpoint.max_mb, 500);
 	ck_assert_int_eq(best->checkpoint.keep, SW_SPEC_KEEP_BEST_AND_LAST);
 	ck_assert_int_eq(none->checkpoint.keep, SW_SPEC_KEEP_NONE);
-	sw_spec_destroy(s);
-	sw_spec_destroy(best);
-	sw_spec_destroy(none);
 }
 
 static const struct {

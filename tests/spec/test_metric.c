@@ -17,7 +17,6 @@ TEST(metric_alone_is_the_only_one)
 	ck_assert_str_eq(s->metrics[0].name, "b");
 	ck_assert_str_eq(s->metric, "b");
 	ck_assert(s->maximize && s->metrics[0].maximize);
-	sw_spec_destroy(s);
 }
 
 TEST(metrics_reach_the_struct_in_their_order)
@@ -34,7 +33,6 @@ TEST(metrics_reach_the_struct_in_their_order)
 	ck_assert(!s->metrics[0].maximize && s->metrics[1].maximize && !s->metrics[2].maximize);
 	ck_assert(s->metrics[0].has_reference && !s->metrics[1].has_reference);
 	ck_assert_double_eq(s->metrics[0].reference, 1.5);
-	sw_spec_destroy(s);
 }
 
 TEST(metric_may_be_missing_where_trials_are_not_compared)
@@ -43,7 +41,6 @@ TEST(metric_may_be_missing_where_trials_are_not_compared)
 
 	ck_assert_uint_eq(s->n_metrics, 0);
 	ck_assert_ptr_null(s->metric);
-	sw_spec_destroy(s);
 }
 
 #define MISSING                                                                                    \

@@ -19,9 +19,6 @@ TEST(parallel_keys_reach_the_struct)
 	ck_assert(sync->sync_batchnorm);
 	ck_assert_uint_eq(gpus->data_ranks, 2);
 	ck_assert(gpus->gpu == 2.0);
-	sw_spec_destroy(two);
-	sw_spec_destroy(sync);
-	sw_spec_destroy(gpus);
 }
 
 #define STAGED TRAINED ",'parallel':{'pipeline':"
@@ -51,7 +48,6 @@ TEST_ROWS(parallel_row_has_these_stages, staged)
 	ck_assert_uint_eq(s->stages, staged[_i].stages);
 	ck_assert_uint_eq(s->microbatches, staged[_i].microbatches);
 	ck_assert_uint_eq(sw_spec_ranks(s), staged[_i].ranks);
-	sw_spec_destroy(s);
 }
 
 #define SLOTS_NEED                                                                                 \

@@ -57,7 +57,6 @@ TEST_ROWS(pbt_is_read_with_its_defaults, good)
 		mutate[i] = p->fixed[i] ? '0' : '1';
 	ck_assert_str_eq(mutate, good[_i].mutate);
 	ck_assert_uint_eq(s->n_warnings, 0);
-	sw_spec_destroy(s);
 }
 
 #define UNTOLD(more)                                                                               \
@@ -82,7 +81,6 @@ TEST_ROWS(pbt_knows_the_epochs_that_all_members_have, lengths)
 	struct sw_spec *s = read_spec(lengths[_i].text);
 
 	ck_assert_uint_eq(s->pruner.pbt.last_step, lengths[_i].epochs);
-	sw_spec_destroy(s);
 }
 
 #define AT        "/early_terminate"

@@ -111,7 +111,6 @@ TEST_ROWS(pruner_is_read_with_its_defaults, good)
 	ck_assert_str_eq(line, good[_i].want);
 	const bool rungs = strncmp(line, "stop", 4) == 0 || strncmp(line, "promote", 7) == 0;
 	ck_assert_uint_eq(sw_spec_max_t(s), rungs ? s->pruner.asha.max_t : 0);
-	sw_spec_destroy(s);
 }
 
 #define AT "/early_terminate"
@@ -183,7 +182,6 @@ TEST(pruner_of_another_kind_is_read_for_the_same_sweep)
 	ck_assert_str_eq(err.ptr, "/grace_period");
 	show(&s->pruner, line, sizeof line);
 	ck_assert_str_eq(line, "stop 1..9 rf2 b1 m2");
-	sw_spec_destroy(s);
 	cJSON_Delete(other);
 	cJSON_Delete(wrong);
 }

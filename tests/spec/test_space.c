@@ -42,7 +42,6 @@ TEST(spec_groups_are_flattened_in_their_order)
 	ck_assert_str_eq(s->params[2].group->key, "sgd");
 	ck_assert_str_eq(s->params[2].group->parent->key, "opt");
 	ck_assert_ptr_null(s->params[2].group->parent->parent);
-	sw_spec_destroy(s);
 }
 
 static const struct {
@@ -84,7 +83,6 @@ TEST_ROWS(spec_value_that_is_listed_twice_is_one, repeats)
 	ck_assert_ptr_ne(
 		p->values,
 		sw_json_get(sw_json_get(sw_json_get(s->tree, "parameters"), "x"), "values"));
-	sw_spec_destroy(s);
 }
 
 /* As a look at each of the values would find it. */
@@ -108,7 +106,6 @@ TEST(spec_value_is_found_among_values_of_every_kind)
 		ck_assert_uint_eq(sw_spec_value_find(p, v), want);
 	}
 	cJSON_Delete(asked);
-	sw_spec_destroy(s);
 }
 
 TEST(spec_value_of_a_grouped_parameter_is_found_by_its_whole_name)
@@ -159,7 +156,6 @@ TEST(spec_conditions_name_child_parent_and_values)
 	}
 	ck_assert(sw_spec_param_conditional(s, 0));
 	ck_assert(!sw_spec_param_conditional(s, 1));
-	sw_spec_destroy(s);
 }
 
 /* ---- constraints ---- */

@@ -1,42 +1,29 @@
 /* tests/daemon/plan/test_plan.c — from a spec to the scheduler, and a trial's values back to
  * JSON. */
 #include "daemon/plan/plan.h"
-#include "proto/json.h"
-#include "tests/run.h"
+#include "tests/spec/spec_text.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static struct sw_spec *read_spec(const char *text)
-{
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_spec *spec = NULL;
-	cJSON *v = NULL;
-
-	ck_assert_msg(sw_json_parse(&v, text, strlen(text), &err) == SW_OK, "%s", err.msg);
-	ck_assert_msg(sw_spec_read(&spec, v, &err) == SW_OK, "%s at %s", err.msg, err.ptr);
-	cJSON_Delete(v);
-	return spec;
-}
-
-#define HEAD "{\"metric\":{\"name\":\"loss\"},\"seed\":1,"
+#define LOSS "{\"metric\":{\"name\":\"loss\"},\"seed\":1,"
 
 static const struct {
 	const char *spec;
 	const char *ptr;
 	const char *says;
 } refused[] = {
-	{HEAD "\"method\":\"random\",\"parameters\":{\"a\":{\"value\":1},\"lr\":{\"min\":5.0,"
+	{LOSS "\"method\":\"random\",\"parameters\":{\"a\":{\"value\":1},\"lr\":{\"min\":5.0,"
 	      "\"max\":3.0}}}",
 	 "/parameters/lr/min", "above max"},
-	{HEAD
+	{LOSS
 	 "\"method\":\"random\",\"parameters\":{\"lr\":{\"distribution\":\"log_uniform_values\","
 	 "\"min\":0,\"max\":1}}}",
 	 "/parameters/lr/min", "log"},
-	{HEAD "\"method\":\"grid\",\"parameters\":{\"a\":{\"values\":[1]},\"x/"
+	{LOSS "\"method\":\"grid\",\"parameters\":{\"a\":{\"values\":[1]},\"x/"
 	      "y\":{\"min\":0.0,\"max\":1}}}",
 	 "/parameters/x~1y/q", "grid"},
-	{HEAD
+	{LOSS
 	 "\"method\":\"random\",\"parameters\":{\"x\":{\"min\":0.0,\"max\":1}},\"early_terminate\":"
 	 "{\"type\":\"asha\",\"max_t\":3,\"brackets\":9}}",
 	 "/early_terminate/brackets", ""},
@@ -52,13 +39,12 @@ TEST_ROWS(plan_of_a_bad_spec_names_the_field, refused)
 	ck_assert_ptr_null(sweep);
 	ck_assert_str_eq(err.ptr, refused[_i].ptr);
 	ck_assert_msg(strstr(err.msg, refused[_i].says) != NULL, "%s", err.msg);
-	sw_spec_destroy(spec);
 }
 
 TEST(plan_values_come_back_as_the_spec_wrote_them)
 {
 	struct sw_spec *spec =
-		read_spec(HEAD "\"method\":\"grid\",\"parameters\":{\"opt\":{\"values\":[\"sgd\","
+		read_spec(LOSS "\"method\":\"grid\",\"parameters\":{\"opt\":{\"values\":[\"sgd\","
 			       "\"a\\\"b\",null,true]},"
 			       "\"fix\":{\"value\":{\"deep\":[1,2]}},\"k\":{\"min\":1,\"max\":2},"
 			       "\"q\":{\"min\":0.0,\"max\":0.3,\"q\":0.1}}}");
@@ -87,7 +73,6 @@ TEST(plan_values_come_back_as_the_spec_wrote_them)
 	}
 	sw_actions_fini(&actions);
 	sw_sweep_destroy(sweep);
-	sw_spec_destroy(spec);
 }
 
 RUN_TESTS(NULL, NULL)

@@ -2,46 +2,21 @@
  * what is given is no point of the space. */
 #include "base/buf.h"
 #include "daemon/plan/plan.h"
-#include "proto/json.h"
 #include "sched/num/rng.h"
 #include "spec/param_value.h"
-#include "tests/run.h"
+#include "tests/spec/spec_text.h"
 #include "tests/walk.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Rows write ' for ". */
-static cJSON *parse(const char *text)
-{
-	struct sw_err err = SW_ERR_INIT;
-	char *json = strdup(text);
-	cJSON *tree = NULL;
-
-	for (char *p = json; *p != '\0'; p++)
-		if (*p == '\'')
-			*p = '"';
-	ck_assert_msg(sw_json_parse(&tree, json, strlen(json), &err) == SW_OK, "%s in %s", err.msg,
-		      json);
-	free(json);
-	return tree;
-}
-
 /* rest: "parameters" and what follows it. */
-static struct sw_spec *read_spec(const char *rest)
+static struct sw_spec *read_with(const char *rest)
 {
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_spec *spec = NULL;
-	struct sw_buf b;
+	char text[8192];
 
-	sw_buf_init(&b, 1 << 16);
-	(void)sw_buf_addf(&b, "{'method':'random','metric':{'name':'loss'},%s}", rest);
-	cJSON *v = parse(b.data);
-	sw_buf_fini(&b);
-	ck_assert_msg(sw_spec_read(&spec, v, &err) == SW_OK, "%s at %s", err.msg, err.ptr);
-	ck_assert_ptr_nonnull(spec);
-	cJSON_Delete(v);
-	return spec;
+	(void)snprintf(text, sizeof text, "{" METRIC ",%s}", rest);
+	return read_spec(text);
 }
 
 static struct sw_space *space_of(const struct sw_spec *spec)
@@ -110,7 +85,7 @@ static struct sw_space *space_of(const struct sw_spec *spec)
 
 static struct sw_spec *read_every(void)
 {
-	return read_spec("'parameters':{" EVERY);
+	return read_with("'parameters':{" EVERY);
 }
 
 static void check_same(const struct sw_spec *spec, const struct sw_space *space,
@@ -189,7 +164,7 @@ static const struct {
 
 TEST_ROWS(plan_point_may_be_given_in_part_and_in_either_form, taken)
 {
-	struct sw_spec *spec = read_spec("'parameters':{" READ "}");
+	struct sw_spec *spec = read_with("'parameters':{" READ "}");
 	struct sw_space *space = space_of(spec);
 	struct sw_value values[SW_SPACE_MAX_PARAMS];
 	bool given[SW_SPACE_MAX_PARAMS];
@@ -202,7 +177,6 @@ TEST_ROWS(plan_point_may_be_given_in_part_and_in_either_form, taken)
 	ck_assert_pstr_eq(i < spec->n_params ? spec->params[i].name : NULL, taken[_i].missing);
 	cJSON_Delete(v);
 	sw_space_destroy(space);
-	sw_spec_destroy(spec);
 }
 
 /* What comes, and what is written of it: an integer and a real are two values to a program. */
@@ -258,7 +232,7 @@ TEST_ROWS(plan_number_is_written_as_what_its_parameter_draws, numbers)
 	struct sw_buf out;
 
 	(void)snprintf(text, sizeof text, "'parameters':{'x':{%s}}", numbers[_i].param);
-	struct sw_spec *spec = read_spec(text);
+	struct sw_spec *spec = read_with(text);
 	struct sw_space *space = space_of(spec);
 	(void)snprintf(text, sizeof text, "{'x':%s}", numbers[_i].given);
 	cJSON *v = parse(text);
@@ -271,7 +245,6 @@ TEST_ROWS(plan_number_is_written_as_what_its_parameter_draws, numbers)
 	sw_buf_fini(&out);
 	cJSON_Delete(v);
 	sw_space_destroy(space);
-	sw_spec_destroy(spec);
 }
 
 static const struct {
@@ -310,7 +283,7 @@ static const struct {
 
 TEST_ROWS(plan_what_is_no_point_is_refused_at_its_place, refused)
 {
-	struct sw_spec *spec = read_spec("'parameters':{" READ "}");
+	struct sw_spec *spec = read_with("'parameters':{" READ "}");
 	struct sw_space *space = space_of(spec);
 	struct sw_value values[SW_SPACE_MAX_PARAMS];
 	bool given[SW_SPACE_MAX_PARAMS];
@@ -323,7 +296,6 @@ TEST_ROWS(plan_what_is_no_point_is_refused_at_its_place, refused)
 	ck_assert_int_eq(sw_plan_read(spec, space, v, values, given, NULL), SW_INVALID);
 	cJSON_Delete(v);
 	sw_space_destroy(space);
-	sw_spec_destroy(spec);
 }
 
 /* What the spec alone cannot see, told at its place in the spec. */
@@ -345,7 +317,7 @@ static const struct {
 
 TEST_ROWS(plan_space_that_cannot_be_is_refused_at_its_place, bad)
 {
-	struct sw_spec *spec = read_spec(bad[_i].params);
+	struct sw_spec *spec = read_with(bad[_i].params);
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_space *space = NULL;
 
@@ -353,7 +325,6 @@ TEST_ROWS(plan_space_that_cannot_be_is_refused_at_its_place, bad)
 	ck_assert_ptr_null(space);
 	ck_assert_str_eq(err.msg, bad[_i].msg);
 	ck_assert_str_eq(err.ptr, bad[_i].ptr);
-	sw_spec_destroy(spec);
 }
 
 TEST(plan_constraint_of_the_spec_rules_the_space)
@@ -370,7 +341,7 @@ TEST(plan_constraint_of_the_spec_rules_the_space)
 		{100, 8, 3, NULL}, /* n is not active where a is 100: the second does not apply */
 	};
 	struct sw_spec *spec =
-		read_spec("'parameters':{'a':{'min':1,'max':100},'b':{'min':1,'max':100},"
+		read_with("'parameters':{'a':{'min':1,'max':100},'b':{'min':1,'max':100},"
 			  "'n':{'values':[16,61,62,64],'when':{'a':[1,2,4,8]}},"
 			  "'k':{'value':8}},'constraints':['b <= a','a * n + 2*k <= "
 			  "512']");
@@ -388,7 +359,6 @@ TEST(plan_constraint_of_the_spec_rules_the_space)
 		ck_assert_str_eq(err.msg, rows[i].msg == NULL ? "" : rows[i].msg);
 	}
 	sw_space_destroy(space);
-	sw_spec_destroy(spec);
 }
 
 TEST(plan_space_without_memory_is_a_clean_error)

@@ -5,30 +5,9 @@
 #include "daemon/sweep/budget.h"
 #include "daemon/sweep/edit.h"
 #include "daemon/sweep/running.h"
-#include "proto/json.h"
-#include "tests/run.h"
+#include "tests/spec/spec_text.h"
 #include <stdlib.h>
 #include <string.h>
-
-static cJSON *parse(const char *text)
-{
-	struct sw_err err = SW_ERR_INIT;
-	cJSON *v = NULL;
-
-	ck_assert_msg(sw_json_parse(&v, text, strlen(text), &err) == SW_OK, "%s", err.msg);
-	return v;
-}
-
-static struct sw_spec *read_spec(const char *text)
-{
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_spec *spec = NULL;
-	cJSON *v = parse(text);
-
-	ck_assert_msg(sw_spec_read(&spec, v, &err) == SW_OK, "%s at %s", err.msg, err.ptr);
-	cJSON_Delete(v);
-	return spec;
-}
 
 #define SPEC                                                                                       \
 	"{\"metric\":{\"name\":\"loss\"},\"seed\":1,\"method\":\"random\",\"run_cap\":40,"         \
@@ -64,7 +43,6 @@ TEST_ROWS(edit_row_is_refused_at_its_place, refused)
 	ck_assert_str_eq(err.ptr, refused[_i].ptr);
 	ck_assert_msg(strstr(err.msg, refused[_i].says) != NULL, "%s", err.msg);
 	cJSON_Delete(v);
-	sw_spec_destroy(spec);
 }
 
 /* A sweep as far as an edit looks at it. */
@@ -82,7 +60,6 @@ static void fill_host(struct sw_running *live)
 static void drop_host(struct sw_running *live)
 {
 	sw_sweep_destroy(live->sched);
-	sw_spec_destroy(live->spec);
 }
 
 #define WHOLE                                                                                      \

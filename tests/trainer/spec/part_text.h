@@ -31,7 +31,6 @@ static inline void check_part_refused(const char *text, const char *ptr, const c
 	ck_assert_str_eq(first.msg, msg);
 	ck_assert_str_eq(first.ptr, ptr);
 	ck_assert_int_eq(first.code, SW_INVALID);
-	sw_spec_destroy(s);
 }
 
 /* As check_warned() of the trainer's part. */

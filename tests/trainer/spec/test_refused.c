@@ -164,7 +164,6 @@ TEST(part_faults_are_all_noted)
 	ck_assert_uint_eq(f.n, ROWS(want));
 	for (size_t i = 0; i < ROWS(want); i++)
 		ck_assert_str_eq(list[i].ptr, want[i]);
-	sw_spec_destroy(s);
 }
 
 /* A parameter that is wrong itself makes no fault of what it feeds, nor an unused one. */
