@@ -111,11 +111,20 @@ static void number_look(struct sw_look_column *k, double v, const double *target
 	}
 }
 
-static void text_look(struct sw_look_column *k, const struct sw_csv_cell *cell, size_t line)
+/* Bits of the forms that a date may have. */
+static unsigned forms_of(const struct sw_csv_cell *cell, unsigned among)
 {
 	struct sw_date date;
 	unsigned forms = 0;
 
+	for (unsigned f = 0; f < SW_DATE_FORMS; f++)
+		if (among & 1u << f && sw_cell_date(cell, (enum sw_date_form)f, &date))
+			forms |= 1u << f;
+	return forms;
+}
+
+static void text_look(struct sw_look_column *k, const struct sw_csv_cell *cell, size_t line)
+{
 	if (k->texts++ == 0) {
 		k->text_line = line;
 		sw_text_show(cell->text, k->text);
@@ -124,8 +133,10 @@ static void text_look(struct sw_look_column *k, const struct sw_csv_cell *cell, 
 	k->bytes += cell->len;
 	if (k->dates + 1 < k->texts)
 		return; /* one that is no date ends the looking */
-	for (unsigned f = 0; f < SW_DATE_FORMS; f++)
-		forms |= sw_cell_date(cell, (enum sw_date_form)f, &date) ? 1u << f : 0;
+	/* mostly one that all have had so far */
+	unsigned forms = forms_of(cell, k->forms);
+
+	forms = forms ? forms : forms_of(cell, ~k->forms);
 	k->dates += forms != 0;
 	k->odd_line = k->odd_line || forms ? k->odd_line : line;
 	k->forms &= forms;
