@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from harness import driven, sweep_command
+from harness import asha, driven, sweep_command
 from replays import database, replay
 from search_model import PATIENT, run_out, suggestion
 
@@ -55,12 +55,16 @@ def test_every_suggestion_of_a_model_says_its_improvement_in_json_and_text(start
     assert len(logs) > 20 and least < min(logs) < min(logs[0], -15), logs
 
 
-def test_ratio_of_tpe_is_said_in_words(client):
+def test_ratio_of_tpe_and_what_bohb_draws_without_a_model_are_said_in_words(client):
     sweep = client.submit(plane("tpe"))
     run_out(client, sweep, bowl)
     last = max(n for n in range(1, 25) if suggestion(client, sweep, n)["source"] == "tpe")
     assert f"good trials {suggestion(client, sweep, last)['density_ratio']:.6g} times as dense" in \
         words(client, sweep, last)
+    sweep = client.submit(plane("bohb", early_terminate=asha(max_t=9)))
+    run_out(client, sweep, bowl)
+    drawn = next(n for n in range(1, 25) if suggestion(client, sweep, n)["source"] == "random")
+    assert "; drawn at random by bohb, without a model" in words(client, sweep, drawn)
 
 
 def two_metrics(client, **more):
