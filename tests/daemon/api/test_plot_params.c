@@ -46,11 +46,9 @@ TEST_ROWS(params_are_numbers_as_the_spec_says, rows)
 	char text[400];
 	double out[3];
 	struct sw_plot_param *params;
-	struct sw_spec *spec;
 
 	(void)snprintf(text, sizeof text, SPACE("%s"), rows[_i].params);
-	cJSON *tree = parse(text), *trial = parse(rows[_i].text);
-	ck_assert_int_eq(sw_spec_read(&spec, tree, NULL), SW_OK);
+	const struct sw_spec *spec = read_spec(text);
 	ck_assert_int_eq(sw_plot_params_describe(spec, &params, NULL), SW_OK);
 	(void)snprintf(text, sizeof text, "%s", rows[_i].text);
 	for (char *p = text; *p != '\0'; p++)
@@ -63,9 +61,6 @@ TEST_ROWS(params_are_numbers_as_the_spec_says, rows)
 			ck_assert_msg(out[k] == rows[_i].out[k], "%s: %zu is %g", text, k, out[k]);
 	}
 	sw_plot_params_free(spec, params);
-	sw_spec_destroy(spec);
-	cJSON_Delete(trial);
-	cJSON_Delete(tree);
 }
 
 TEST(a_long_list_is_a_value_with_its_text)

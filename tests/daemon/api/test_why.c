@@ -5,7 +5,7 @@
 #include "proto/json.h"
 #include "sched/pruner/pruners.h"
 #include "spec/forms.h"
-#include "tests/run.h"
+#include "tests/spec/spec_text.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,46 +106,35 @@ TEST_ROWS(place_row_says_who_comes_before, places)
 	sw_buf_fini(&text);
 }
 
-static void plan(const char *early, bool maximize, struct sw_pruner_config *out,
-		 struct sw_spec **spec)
+static const struct sw_spec *plan(const char *early, bool maximize, struct sw_pruner_config *out)
 {
-	struct sw_err err = SW_ERR_INIT;
-	struct sw_buf text;
-	cJSON *v = NULL;
+	char text[400];
 
-	sw_buf_init(&text, 4096);
-	(void)sw_buf_addf(&text,
-			  "{\"metric\":{\"name\":\"loss\",\"goal\":\"%s\"},\"method\":\"random\","
-			  "\"run_cap\":9,\"parameters\":{\"x\":{\"min\":0.0,\"max\":1},\"y\":{"
-			  "\"min\":0.0,\"max\":1}},\"early_terminate\":%s}",
-			  maximize ? "maximize" : "minimize", early);
-	ck_assert_msg(sw_json_parse(&v, text.data, text.len, &err) == SW_OK, "%s", err.msg);
-	ck_assert_msg(sw_spec_read(spec, v, &err) == SW_OK, "%s at %s", err.msg, err.ptr);
-	*out = sw_plan_pruner(&(*spec)->pruner, maximize);
-	cJSON_Delete(v);
-	sw_buf_fini(&text);
+	(void)snprintf(text, sizeof text,
+		       "{'metric':{'name':'loss','goal':'%s'},'method':'random','run_cap':9,"
+		       "'parameters':{'x':{'min':0.0,'max':1},'y':{'min':0.0,'max':1}},"
+		       "'early_terminate':%s}",
+		       maximize ? "maximize" : "minimize", early);
+	const struct sw_spec *spec = read_spec(text);
+	*out = sw_plan_pruner(&spec->pruner, maximize);
+	return spec;
 }
 
 TEST(threshold_turns_round_where_higher_is_better)
 {
 	struct sw_pruner_config c;
-	struct sw_spec *spec = NULL;
 
-	plan("{\"type\":\"threshold\",\"upper\":3}", false, &c, &spec);
+	(void)plan("{'type':'threshold','upper':3}", false, &c);
 	ck_assert(c.threshold.has_upper && !c.threshold.has_lower);
 	ck_assert_double_eq(c.threshold.upper, 3);
-	sw_spec_destroy(spec);
-	plan("{\"type\":\"threshold\",\"lower\":1,\"upper\":3,\"n_warmup_steps\":6}", true, &c,
-	     &spec);
+	(void)plan("{'type':'threshold','lower':1,'upper':3,'n_warmup_steps':6}", true, &c);
 	ck_assert(c.threshold.has_upper && c.threshold.has_lower);
 	ck_assert_double_eq(c.threshold.lower, -3);
 	ck_assert_double_eq(c.threshold.upper, -1);
 	ck_assert_uint_eq(c.threshold.n_warmup_steps, 6);
-	sw_spec_destroy(spec);
-	plan("{\"type\":\"threshold\",\"lower\":1}", true, &c, &spec);
+	(void)plan("{'type':'threshold','lower':1}", true, &c);
 	ck_assert(c.threshold.has_upper && !c.threshold.has_lower);
 	ck_assert_double_eq(c.threshold.upper, -1);
-	sw_spec_destroy(spec);
 }
 
 /* Numbers at the ends of their ranges, or left out: a digit of base 3 of `code` says which of each
@@ -185,9 +174,8 @@ static bool make_at_ends(const struct sw_spec *spec, const struct sw_form *form,
 TEST(pruner_that_a_spec_takes_can_be_made)
 {
 	struct sw_pruner_config c;
-	struct sw_spec *spec = NULL;
+	const struct sw_spec *spec = plan("{'type':'patience','patience':1}", false, &c);
 
-	plan("{\"type\":\"patience\",\"patience\":1}", false, &c, &spec);
 	for (size_t i = 0; i < sw_forms_pruner.n; i++) {
 		unsigned made = 0;
 
@@ -195,7 +183,6 @@ TEST(pruner_that_a_spec_takes_can_be_made)
 			code++;
 		ck_assert_msg(made >= 4, "%s: %u", sw_forms_pruner.list[i].name, made);
 	}
-	sw_spec_destroy(spec);
 }
 
 RUN_TESTS(NULL, NULL)

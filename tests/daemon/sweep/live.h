@@ -5,26 +5,19 @@
 #include "daemon/daemon.h"
 #include "daemon/plan/plan.h"
 #include "daemon/sweep/running.h"
-#include "proto/json.h"
-#include "tests/run.h"
-#include <stdlib.h>
-#include <string.h>
+#include "tests/spec/spec_text.h"
 
 static inline void live_fill(struct sw_running *live, const char *spec)
 {
 	struct sw_err err = SW_ERR_INIT;
-	cJSON *tree = NULL;
 
-	ck_assert_int_eq(sw_json_parse(&tree, spec, strlen(spec), &err), SW_OK);
-	ck_assert_int_eq(sw_spec_read(&live->spec, tree, &err), SW_OK);
+	live->spec = read_spec(spec);
 	ck_assert_int_eq(sw_plan_build(&live->sched, live->spec, 1, NULL, &err), SW_OK);
-	cJSON_Delete(tree);
 }
 
 static inline void live_empty(struct sw_running *live)
 {
 	sw_sweep_destroy(live->sched);
-	sw_spec_destroy(live->spec);
 }
 
 #endif

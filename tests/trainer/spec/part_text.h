@@ -36,10 +36,7 @@ static inline void check_part_refused(const char *text, const char *ptr, const c
 /* As check_warned() of the trainer's part. */
 static inline void check_part_warned(const char *text, const char *const *want, size_t n)
 {
-	struct sw_spec *s = read_part(text);
-
-	check_warnings(s, want, n);
-	sw_spec_destroy(s);
+	check_warnings(read_part(text), want, n);
 }
 
 #endif

@@ -209,7 +209,6 @@ TEST(exec_loses_no_answer_of_a_program_that_reads_late)
 		 "i=0; bad=0; while [ $((i += 1)) -le 6000 ]; do read -r a <&3; case $a in "
 		 "*not_stored*) bad=$((bad + 1));; esac; done; echo $((i - 1)) $bad > n";
 	run_jobs(many_answers);
-	more = NULL;
 }
 
 static const struct {
@@ -310,7 +309,6 @@ TEST_ROWS(exec_ends_helpers_after_what_they_help, savers)
 	more = strstr(savers[_i], "RANK") ? ",\"ranks\":2" : NULL;
 	script = savers[_i];
 	run_jobs(saved);
-	more = NULL;
 }
 
 static void freed(void)
@@ -358,7 +356,6 @@ TEST(exec_keeps_the_folder_at_until_and_goes_on)
 		 "say '{\"loss\":0.25}'; echo three > $SWEEPD_CHECKPOINT_DIR/state; "
 		 "say '{\"loss\":0.125}'";
 	run_jobs(until_by_socket);
-	more = NULL;
 }
 
 /* A rung that has no value does not pause it: each answer says which is next. */
@@ -385,7 +382,6 @@ TEST(exec_keeps_the_folder_at_each_until_that_an_answer_names)
 		 "for i in 2 3 4 5; do echo $i > $SWEEPD_CHECKPOINT_DIR/state; step $i; done\n"
 		 "rm $SWEEPD_CHECKPOINT_DIR/state; step 9";
 	run_jobs(until_moves);
-	more = NULL;
 }
 
 static void left_open(void)
@@ -433,7 +429,6 @@ TEST(exec_ends_a_program_that_prints_before_its_folder_is_kept)
 		 "echo $$ > pid; echo '{\"loss\":0.5}'; echo two > $SWEEPD_CHECKPOINT_DIR/state; "
 		 "echo '{\"loss\":0.25}'; while :; do sleep 1000 & wait; done";
 	run_jobs(until_by_stdout);
-	more = NULL;
 }
 
 static void from_step_two(void)
@@ -451,7 +446,6 @@ TEST(exec_reports_no_step_that_an_earlier_attempt_reported)
 	more = ",\"resume_step\":2";
 	script = "say '{\"loss\":1}'; say '{\"loss\":0.5}'; say '{\"loss\":0.25}'";
 	run_jobs(from_step_two);
-	more = NULL;
 }
 
 static void halved(void)
@@ -488,7 +482,6 @@ TEST(exec_halves_nothing_on_a_part_of_a_gpu)
 	more = ",\"gpu_percent\":50";
 	script = "echo $1 >> args; say '{\"step\":1,\"loss\":6}'; echo std::bad_alloc >&2; exit 1";
 	run_jobs(whole);
-	more = NULL;
 }
 
 #define IN_USE "OSError: [Errno 98] Address already in use"
@@ -536,7 +529,6 @@ TEST_ROWS(exec_starts_ranks_again_whose_port_was_taken_before_they_met, meetings
 		 meetings[_i].first, meetings[_i].times, meetings[_i].says);
 	script = text;
 	run_jobs(met);
-	more = NULL;
 }
 
 static const struct {
@@ -650,7 +642,6 @@ TEST(exec_sees_a_rank_that_failed_before_the_first_ended)
 		 "kill -KILL $(cat rank); until_is $(cat rank) Z\n"
 		 "{ until_is $first Z; kill -CONT $worker; } & exit 0";
 	run_jobs(rank_failed);
-	more = NULL;
 }
 
 static void first_was_killed(void)
@@ -669,7 +660,6 @@ TEST(exec_blames_a_rank_that_was_killed_and_not_one_that_ended_for_it)
 		 "{ while [ -e /proc/$$ ]; do :; done; kill -KILL $(cat first); } & exit 1; fi\n"
 		 "say '{\"loss\":0.5}'; echo $$ > zero; mv zero first; exec sleep 1000";
 	run_jobs(first_was_killed);
-	more = NULL;
 }
 
 RUN_TESTS(setup, teardown)
