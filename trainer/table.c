@@ -43,42 +43,29 @@ static sw_status write_classes(struct sw_jw *w, const struct sw_table *t)
 	return n > 0 ? SW_OK : SW_NOMEM;
 }
 
-static size_t values_kept(const struct sw_table_column *c)
-{
-	return c->more || c->values > SW_TABLE_VALUES_MOST ? SW_TABLE_VALUES_MOST : c->values;
-}
-
-/* How many inputs it has. */
-static size_t inputs_of(const struct sw_table_column *c)
-{
-	const size_t n = c->why                        ? 0
-			 : c->kind == SW_KIND_NUMBER   ? 1
-			 : c->kind == SW_KIND_DATE     ? SW_DATE_PARTS
-			 : c->kind == SW_KIND_CATEGORY ? values_kept(c)
-						       : 0;
-
-	return n + (n > 0 && c->holes > 0);
-}
-
-/* What becomes of a column, in words. */
-static void becomes(const struct sw_table_column *c, char out[160])
+/* What becomes of a column, in words. Returns how many inputs it has. */
+static size_t becomes(const struct sw_table_column *c, char out[160])
 {
 	const char *holes = c->holes ? ", and 1 that says where it is empty" : "";
+	const bool all = !c->more && c->values <= SW_TABLE_VALUES_MOST;
+	size_t n = 0;
 
-	if (c->why)
+	if (c->why) {
 		(void)snprintf(out, 160, "left out: %s", c->why);
-	else if (c->kind == SW_KIND_NUMBER)
+	} else if (c->kind == SW_KIND_NUMBER) {
+		n = 1;
 		(void)snprintf(out, 160, "1 number, scaled%s", holes);
-	else if (c->kind == SW_KIND_DATE)
+	} else if (c->kind == SW_KIND_DATE) {
+		n = SW_DATE_PARTS;
 		(void)snprintf(out, 160, "3 numbers: day, month, day of the week%s", holes);
-	else if (c->kind == SW_KIND_CATEGORY)
-		(void)snprintf(out, 160, "%zu columns, one for each %s%s", values_kept(c),
-			       !c->more && c->values == values_kept(c)
-				       ? "value"
-				       : "of the most frequent values",
-			       holes);
-	else
+	} else if (c->kind == SW_KIND_CATEGORY) {
+		n = all ? c->values : SW_TABLE_VALUES_MOST;
+		(void)snprintf(out, 160, "%zu columns, one for each %s%s", n,
+			       all ? "value" : "of the most frequent values", holes);
+	} else {
 		(void)snprintf(out, 160, "what is predicted");
+	}
+	return n + (n > 0 && c->holes > 0);
 }
 
 static void write_column(struct sw_jw *w, const struct sw_table *t, size_t i)
@@ -87,14 +74,15 @@ static void write_column(struct sw_jw *w, const struct sw_table *t, size_t i)
 	char text[160], number[24];
 
 	(void)snprintf(number, sizeof number, "%zu", i);
-	becomes(c, text);
+	const size_t inputs = becomes(c, text);
+
 	sw_jw_obj(w);
 	sw_jw_kstr(w, "name", t->header ? sw_texts_text(&t->names, i) : number);
 	sw_jw_kstr(w, "kind", sw_kind_names[c->kind]);
 	sw_jw_kint(w, "holes", (int64_t)c->holes);
 	sw_jw_kint(w, "values", (int64_t)c->values);
 	sw_jw_kbool(w, "more", c->more);
-	sw_jw_kint(w, "inputs", (int64_t)inputs_of(c));
+	sw_jw_kint(w, "inputs", (int64_t)inputs);
 	sw_jw_kstr(w, "becomes", text);
 	if (c->warning[0])
 		sw_jw_kstr(w, "warning", c->warning);
