@@ -195,7 +195,7 @@ static void input_write(struct sw_jw *w, const struct sw_input *in)
 		sw_jw_karr(w, in->scale.quantile ? "quantiles" : "values");
 	for (size_t i = 0; i < in->values.n; i++)
 		sw_jw_str(w, sw_texts_text(&in->values, i));
-	for (size_t i = 0; i < in->scale.n; i++)
+	for (size_t i = 0; in->scale.quantile && i < in->scale.n; i++)
 		sw_jw_num(w, in->scale.quantile[i]);
 	if (in->kind == SW_KIND_CATEGORY || in->scale.quantile)
 		sw_jw_arr_end(w);

@@ -206,11 +206,12 @@ static sw_status values_choose(struct sw_input *in)
 {
 	struct sw_csv_cell cell[SW_TABLE_VALUES_MOST];
 	struct sw_texts all = in->values;
-	const size_t n = all.n < SW_TABLE_VALUES_MOST ? all.n : SW_TABLE_VALUES_MOST;
+	const size_t most = SW_TABLE_VALUES_MOST;
+	const size_t n = !all.one ? 0 : all.n < most ? all.n : most;
 	sw_status rc = SW_OK;
 
 	in->values = (struct sw_texts){.most = SW_TABLE_VALUES_MOST};
-	if (all.one)
+	if (n > 0)
 		qsort(all.one, all.n, sizeof *all.one, by_count);
 	for (size_t i = 0; i < n; i++) {
 		cell[i].text = sw_texts_text(&all, i);
