@@ -132,7 +132,8 @@ static inline void refused(const char *spec, struct sw_data_want want, const cha
 static inline void walk_faults(const char *spec, struct sw_data_want want)
 {
 	for (int kind = 0; kind < 2; kind++) {
-		WALK (kind ? SW_FAULT_IO : SW_FAULT_MALLOC, 1) {
+		/* synthetic rows are read from no file */
+		WALK (kind ? SW_FAULT_IO : SW_FAULT_MALLOC, kind ? 0 : 1) {
 			struct sw_err err = SW_ERR_INIT;
 			struct sw_data data;
 			sw_status status;
