@@ -203,14 +203,19 @@ static void check_point(const struct sw_space *space, const struct sw_history *h
 
 static unsigned modelled; /* hindered suggestions that a model made */
 
+static bool is_modelled(const struct sw_suggestion *got)
+{
+	return strcmp(got->source, "gp") == 0 || strcmp(got->source, "tpe") == 0 ||
+	       strcmp(got->source, "bohb") == 0;
+}
+
 /* The same without memory at each allocation in turn: an error, after which the sampler is as it
  * was. */
 static void check_hindered(const struct sw_sampler_config *c, const struct sw_history *h,
 			   uint64_t made, const struct sw_suggestion *before,
 			   const struct sw_suggestion *got)
 {
-	modelled += strcmp(got->source, "gp") == 0 || strcmp(got->source, "tpe") == 0 ||
-		    strcmp(got->source, "bohb") == 0;
+	modelled += is_modelled(got);
 
 	WALK (SW_FAULT_MALLOC, 1) {
 		struct sw_suggestion again = {.state = NULL};
@@ -297,7 +302,10 @@ static void run(const struct sw_sampler_config *c, struct sw_sampler *s, int mod
 			check_point(c->space, &h, &got);
 			if (below(rng, 3) == 0)
 				check_again(c, &h, made, &before, &got);
-			if (h.trials % 20 == 19 && HINDERED(c->seed))
+			/* And the first that a model made: where some draw at random, too, a
+			 * twentieth may meet none. */
+			if (HINDERED(c->seed) &&
+			    (h.trials % 20 == 19 || (modelled == 0 && is_modelled(&got))))
 				check_hindered(c, &h, made, &before, &got);
 			if (below(rng, 4) == 0)
 				check_guess(s, &h, made, &got);
