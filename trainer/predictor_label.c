@@ -193,6 +193,11 @@ static sw_status table_read(struct sw_predictor *p, struct sw_err *err)
 	if (rc == SW_OK && (p->want.shape.kind == SW_SHAPE_TOKENS ||
 			    p->table.features != sw_shape_count(&p->want.shape)))
 		rc = SW_INVALID;
+	/* a pixel is a number of a column */
+	for (size_t i = 0; rc == SW_OK && p->want.shape.kind == SW_SHAPE_IMAGE && i < p->table.n;
+	     i++)
+		if (p->table.input[i].kind != SW_KIND_NUMBER || p->table.input[i].hole)
+			rc = SW_INVALID;
 	p->want.table = &p->table;
 	return rc == SW_INVALID ? senseless(p, "table", err)
 	       : rc != SW_OK    ? sw_err_set(err, rc, "no memory to read %s", p->file.show)
@@ -214,7 +219,8 @@ static sw_status lists_read(struct sw_predictor *p, struct sw_err *err)
 		rc = numbers_read(p, "std", scales, true, &p->std, err);
 	if (rc == SW_OK && (p->mean == NULL) != (p->std == NULL))
 		rc = senseless(p, p->mean ? "mean" : "std", err);
-	if (rc == SW_OK && s->kind == SW_SHAPE_IMAGE && !p->mean)
+	/* images have one; the columns of a table are scaled one by one */
+	if (rc == SW_OK && (s->kind == SW_SHAPE_IMAGE ? !p->mean : p->mean && p->want.table))
 		rc = senseless(p, "mean", err);
 	p->want.mean = p->mean;
 	p->want.plane = s->kind == SW_SHAPE_IMAGE ? s->h * s->w : 1;

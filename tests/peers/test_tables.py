@@ -1,6 +1,8 @@
 """sweepd.load: a model of a table gives in Python, by numpy and by PyTorch, what `sweep predict` prints."""
 import importlib.util
 import io
+import json
+import struct
 
 import pytest
 
@@ -73,7 +75,7 @@ def test_frame_of_raw_rows_gives_what_predict_prints(models, monkeypatch, scale,
     assert np.abs(sweepd.load(path).predict({name: frame[name].tolist() for name in frame}) - wanted).max() < 10
 
 
-def test_rows_that_are_not_of_the_table_are_refused(models):
+def test_rows_and_files_that_are_not_of_a_table_are_refused(models, tmp_path):
     made, new = models
     model, frame = sweepd.load(made["class", "auto"][0]), pandas.read_csv(new)
     with pytest.raises(sweepd.SweepdError, match="no column 'a'"):
@@ -86,6 +88,10 @@ def test_rows_that_are_not_of_the_table_are_refused(models):
         model(frame.assign(c="zzz"))
     with pytest.raises(sweepd.SweepdError, match="no safetensors file"):
         sweepd.load(str(new))
+    pixels = json.dumps({"__metadata__": {"table": "{}", "mean": "[0]", "std": "[1]"}}).encode()
+    (tmp_path / "images").write_bytes(struct.pack("<Q", len(pixels)) + pixels)
+    with pytest.raises(sweepd.SweepdError, match="no model of a table"):
+        sweepd.load(str(tmp_path / "images"))
 
 
 @pytest.mark.skipif(not TORCH, reason="no PyTorch")

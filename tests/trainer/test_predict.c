@@ -63,6 +63,8 @@ static const struct {
 	{NUMBERS, "d.csv", "a,\"b,c\"\n3,2\n1,10\n", 0, NULL, NAMED "no," ONE_0 YES TWO_1},
 	{NUMBERS, "swapped.csv", "\xef\xbb\xbf\"b,c\",y,a\r\n2,?,3\r\n\r\n10,,1", 0, "csv",
 	 NAMED "no," ONE_0 YES TWO_1},
+	{NUMBERS, "others.csv", ",a,z,,\"b,c\",z,,\n,3,0,,2,0,,\n,1,,,10,,,\n", 0, NULL,
+	 NAMED "no," ONE_0 YES TWO_1},
 	{NUMBERS, "none.csv", "a,\"b,c\"\n", 0, NULL, NAMED},
 	{NAMELESS, "d.csv", "1,0\n0,2\n", 0, NULL, HEAD "0," ONE_0 "1," TWO_1},
 	{NAMELESS, "label.csv", "1,x,0\n0,y,2\n0,z,0\n", 0, NULL,
@@ -113,11 +115,15 @@ static const struct {
 	const char *format, *says, *out; /* out: NULL: nothing at all */
 } bad[] = {
 	{NUMBERS, "d.csv", "a,zzzzzz\n1,2\n", 0, NULL,
-	 "d.csv has no column \"b,c\": it has a, zzzzzz", NULL},
+	 "d.csv has no column \"b,c\", which the model takes: it has a, zzzzzz", NULL},
 	{NUMBERS, "d.csv", "aa,\"b,c\"\n1,2\n", 0, NULL,
-	 "has no column \"a\": did you mean \"aa\"?", NULL},
+	 "has no column \"a\", which the model takes: did you mean \"aa\"?", NULL},
+	{TABLE, "d.csv", "zone\nRM\n", 0, NULL,
+	 "has no column \"2019\", which the model takes: it has zone", NULL},
 	{NUMBERS, "d.csv", "a,\"b,c\",a\n1,2,3\n", 0, NULL,
 	 "line 1: columns 0 and 2 (from 0) are both called \"a\"", NULL},
+	{NUMBERS, "d.csv", "a,,,\"b,c\"\n3,,,2\n3,,,x\n", 0, NULL,
+	 "d.csv: line 3, column \"b,c\": \"x\" is not a number", NAMED "no," ONE_0},
 	{NUMBERS, "d.csv", "a,\"b,c\"\n3,2\nx,2\n", 0, NULL,
 	 "d.csv: line 3, column \"a\": \"x\" is not a number", NAMED "no," ONE_0},
 	{NUMBERS, "d.csv", "a,\"b,c\"\n3,2\n,2\n", 0, NULL,
@@ -230,7 +236,6 @@ static const struct {
 	{"model", {"", ""}, "\"model\" in its metadata makes no sense"},
 	{"input", {"", ""}, "\"input\" in its metadata makes no sense"},
 	{"output", {"", ""}, "\"output\" in its metadata makes no sense"},
-	{"std", {"", ""}, "\"mean\" in its metadata makes no sense"},
 	{"0.weight", {"", ""}, "has no tensor \"0.weight\", which its model needs"},
 	{NULL, {"sweepd", "2"}, "has metadata of version 2, this program reads 1"},
 	{NULL, {"model", "[{\"linear\":"}, "\"model\" in its metadata makes no sense"},
@@ -259,25 +264,58 @@ static const struct {
 	  "{\"width\":2,\"target_column\":1,\"columns\":[{\"column\":0,\"kind\":\"number\"}]}"},
 	 "\"table\" in its metadata makes no sense"},
 	{NULL, {"classes", "{\"a\":\"b\",\"c\":\"d\"}"}, "\"classes\" in its metadata"},
-	{NULL, {"mean", "[1]"}, "\"mean\" in its metadata makes no sense"},
-	{NULL, {"mean", "[1,\"2\"]"}, "\"mean\" in its metadata makes no sense"},
-	{NULL, {"std", "[1,0]"}, "\"std\" in its metadata makes no sense"},
 	{NULL, {"0.weight", "[4]"}, "\"0.weight\" has another shape than its model"},
 	{NULL, {"0.weight", "[2,3]"}, "\"0.weight\" has another shape than its model"},
 	{NULL, {"dtype", "F16"}, "the tensor \"0.weight\" is not of type F32"},
 };
 
-TEST_ROWS(model_that_makes_no_sense_has_one_line, wrong)
+static void wrong_has(int model, const char *without, const struct meta *with, const char *says)
 {
 	struct sw_err err = SW_ERR_INIT;
 
-	model_put(models[NUMBERS].meta, models[NUMBERS].tensor, 2, wrong[_i].without,
-		  &wrong[_i].with);
+	model_put(models[model].meta, models[model].tensor, 2, without, with);
 	put("d.csv", "a,\"b,c\"\n3,2\n", 12);
 	ck_assert_int_eq(predict("d.csv", NULL, &err), SW_INVALID);
-	ck_assert_msg(strstr(err.msg, wrong[_i].says) != NULL, "\"%s\" has no \"%s\"", err.msg,
-		      wrong[_i].says);
+	ck_assert_msg(strstr(err.msg, says) != NULL, "\"%s\" has no \"%s\"", err.msg, says);
 	ck_assert_str_eq(written, "");
+}
+
+TEST_ROWS(model_that_makes_no_sense_has_one_line, wrong)
+{
+	wrong_has(NUMBERS, wrong[_i].without, &wrong[_i].with, wrong[_i].says);
+}
+
+/* A mean is of images and of numbers without a table; a pixel is a number of a column. */
+static const struct {
+	int model;
+	const char *without;
+	struct meta with;
+	const char *says;
+} odd_mean[] = {
+	{LARGE, "std", {"", ""}, "\"mean\" in its metadata makes no sense"},
+	{IMAGE,
+	 "dataset",
+	 {"table", "{\"width\":2,\"target_column\":1,\"columns\":[{\"column\":0,\"kind\":"
+		   "\"category\",\"values\":[\"a\",\"b\"]}]}"},
+	 "\"table\" in its metadata makes no sense"},
+	{IMAGE,
+	 "dataset",
+	 {"table", "{\"width\":2,\"target_column\":1,\"columns\":[{\"column\":0,\"kind\":"
+		   "\"number\",\"hole\":true,\"fill\":1}]}"},
+	 "\"table\" in its metadata makes no sense"},
+	{LARGE,
+	 "dataset",
+	 {"table", "{\"width\":3,\"target_column\":2,\"columns\":[{\"column\":0,\"kind\":"
+		   "\"number\"},{\"column\":1,\"kind\":\"number\"}]}"},
+	 "\"mean\" in its metadata makes no sense"},
+	{LARGE, NULL, {"mean", "[1]"}, "\"mean\" in its metadata makes no sense"},
+	{LARGE, NULL, {"mean", "[1,\"2\"]"}, "\"mean\" in its metadata makes no sense"},
+	{LARGE, NULL, {"std", "[1,0]"}, "\"std\" in its metadata makes no sense"},
+};
+
+TEST_ROWS(model_with_a_mean_that_makes_no_sense_has_one_line, odd_mean)
+{
+	wrong_has(odd_mean[_i].model, odd_mean[_i].without, &odd_mean[_i].with, odd_mean[_i].says);
 }
 
 TEST(model_of_any_other_length_is_refused)
@@ -339,12 +377,12 @@ TEST(values_that_have_no_input_are_counted_and_said)
 	struct sw_err err = SW_ERR_INIT;
 
 	model_make(TABLE);
-	put("d.csv", "zone\nRM\nRX\n\"\"\nRY\n", 17);
+	put("d.csv", "2019\nRM\nRX\n\"\"\nRY\n", 17);
 	ck_assert_msg(predict("d.csv", NULL, &err) == SW_OK, "%s", err.msg);
 	ck_assert_str_eq(written, HEAD "1,0.731058579,0.268941421,0.731058579\n"
 				       "0," EVEN "0," EVEN "0," EVEN);
 	ck_assert_str_eq(said.data,
-			 "column zone: 2 cells have a value that was not in the training "
+			 "column 2019: 2 cells have a value that was not in the training "
 			 "rows, or was rare there (\"RX\"): they count as none\n");
 }
 

@@ -380,21 +380,26 @@ sw_status sw_csv_open(struct sw_csv_reader *c, const char *path, bool latin1, st
 	return rc;
 }
 
-sw_status sw_csv_names(struct sw_csv_reader *c, struct sw_err *err)
+sw_status sw_csv_names(struct sw_csv_reader *c, const struct sw_texts *taken, struct sw_err *err)
 {
 	char show[44];
 	size_t id;
 
 	c->names.most = c->cells;
 	for (size_t i = 0; i < c->cells; i++) {
-		if (sw_texts_add(&c->names, &c->cell[i], &id) != SW_OK)
+		const struct sw_csv_cell *cell = &c->cell[i];
+		sw_status rc = sw_texts_add(&c->names, cell, &id);
+
+		if (rc == SW_OK && id != i && taken && sw_texts_find(taken, cell) == taken->n)
+			rc = sw_texts_add_again(&c->names, cell, &id);
+		if (rc != SW_OK)
 			return csv_no_memory(c, err);
 		if (id != i)
 			return sw_err_at(err, SW_INVALID, "/path",
 					 "%s: line %zu: columns %zu and %zu (from 0) are both "
 					 "called \"%s\": rename one",
 					 c->file.show, c->line, id, i,
-					 sw_text_show(c->cell[i].text, show));
+					 sw_text_show(cell->text, show));
 	}
 	return SW_OK;
 }
@@ -414,6 +419,8 @@ static sw_status unknown(const struct sw_csv_reader *r, const char *name, const 
 {
 	char show[44], list[NAMES_SHOWN * 48 + 8] = "", one[44];
 	const char **names = sw_malloc(r->columns * sizeof *names), *near = NULL;
+	const bool file = strcmp(ptr, "/path") == 0; /* lacks it: no option names it */
+	const char *const why = file ? ", which the model takes" : "";
 	size_t n = 0;
 
 	for (size_t i = 0; names && i < r->columns; i++)
@@ -422,20 +429,20 @@ static sw_status unknown(const struct sw_csv_reader *r, const char *name, const 
 		near = sw_nearest(name, names, r->columns);
 	free(names);
 	sw_text_show(name, show);
-	if (name[strspn(name, "-0123456789")] == '\0')
+	if (!file && name[strspn(name, "-0123456789")] == '\0')
 		return sw_err_at(
 			err, SW_INVALID, ptr,
 			"%s has no column \"%s\": a column's number has no quotes (from 0)",
 			r->file.show, show);
 	if (near)
 		return sw_err_at(err, SW_INVALID, ptr,
-				 "%s has no column \"%s\": did you mean \"%s\"?", r->file.show,
-				 show, sw_text_show(near, one));
+				 "%s has no column \"%s\"%s: did you mean \"%s\"?", r->file.show,
+				 show, why, sw_text_show(near, one));
 	for (size_t i = 0; i < r->columns && i < NAMES_SHOWN; i++)
 		n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "",
 				      sw_text_show(sw_csv_name(r, i), one));
-	return sw_err_at(err, SW_INVALID, ptr, "%s has no column \"%s\": it has %s%s", r->file.show,
-			 show, list, r->columns > NAMES_SHOWN ? ", ..." : "");
+	return sw_err_at(err, SW_INVALID, ptr, "%s has no column \"%s\"%s: it has %s%s",
+			 r->file.show, show, why, list, r->columns > NAMES_SHOWN ? ", ..." : "");
 }
 
 sw_status sw_csv_find(const struct sw_csv_reader *r, const char *name, long index, const char *key,

@@ -44,8 +44,10 @@ struct sw_csv_reader {
  * also after a failure. */
 SW_NODISCARD sw_status sw_csv_open(struct sw_csv_reader *c, const char *path, bool latin1,
 				   struct sw_err *err);
-/* The row in cell is the header: a name that two columns have is refused. */
-SW_NODISCARD sw_status sw_csv_names(struct sw_csv_reader *c, struct sw_err *err);
+/* The row in cell is the header: a name that two columns have is refused, if it is one of `taken`
+ * (NULL: all are). */
+SW_NODISCARD sw_status sw_csv_names(struct sw_csv_reader *c, const struct sw_texts *taken,
+				    struct sw_err *err);
 /* Reads the next row, into cell; cells 0: the file has ended. */
 SW_NODISCARD sw_status sw_csv_next(struct sw_csv_reader *c, struct sw_err *err);
 void sw_csv_close(struct sw_csv_reader *c);
@@ -56,7 +58,8 @@ static inline const char *sw_csv_name(const struct sw_csv_reader *c, size_t colu
 	return c->names.n ? sw_texts_text(&c->names, column) : NULL;
 }
 /* The place of the column that a data set names: name NULL: index, from the end if it is negative.
- * key: "label", for the line. Of a reader that has its names. */
+ * key: "label", for the line; "path": the model takes the column. Of a reader that has its
+ * names. */
 SW_NODISCARD sw_status sw_csv_find(const struct sw_csv_reader *r, const char *name, long index,
 				   const char *key, size_t *out, struct sw_err *err);
 /* "\"a\"" of a header, else the column's number. Returns out. */

@@ -73,7 +73,8 @@ struct sw_data_about {
 };
 
 #define SW_DATA_ABOUT_MOST ((size_t)4 << 20)
-#define SW_LABEL_VALUES    ((size_t)500000) /* JSON values of one of them */
+#define SW_DATA_TABLE_MOST ((size_t)7 << 20) /* the rest of a label (trainer/file/label.h) has 1 */
+#define SW_LABEL_VALUES    ((size_t)500000)  /* JSON values of one of them */
 
 struct sw_data {
 	const struct sw_ops *ops;

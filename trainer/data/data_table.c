@@ -49,7 +49,7 @@ static sw_status each_row(struct sw_table_rows *m,
 	sw_status rc = sw_csv_open(&r, m->source->path, m->t.latin1, err);
 
 	if (rc == SW_OK && m->t.header)
-		rc = sw_csv_names(&r, err);
+		rc = sw_csv_names(&r, NULL, err);
 	if (rc == SW_OK && m->t.header)
 		rc = sw_csv_next(&r, err);
 	for (; rc == SW_OK && r.cells > 0; n++) {
@@ -367,13 +367,17 @@ static sw_status about_make(struct sw_table_rows *m, struct sw_err *err)
 {
 	struct sw_data_about *about = &m->out->about;
 	struct sw_buf text;
+	size_t more = 0;
 
-	sw_buf_init(&text, SW_DATA_ABOUT_MOST);
+	sw_buf_init(&text, SW_DATA_TABLE_MOST);
 	sw_encoder_write(&m->e, &text);
+	for (size_t i = 0; i < text.len; i++) /* as a text in the label */
+		more += text.data[i] == '"' || text.data[i] == '\\';
 	/* said when a sweep is submitted, not when its model is asked */
 	if (text.failed == SW_TOO_BIG ||
 	    (text.failed == SW_OK &&
-	     sw_json_check_most(text.data, text.len, SW_LABEL_VALUES, NULL) != SW_OK)) {
+	     (text.len + more > SW_DATA_TABLE_MOST ||
+	      sw_json_check_most(text.data, text.len, SW_LABEL_VALUES, NULL) != SW_OK))) {
 		sw_buf_fini(&text);
 		return sw_err_at(err, SW_TOO_BIG, "/path",
 				 "%s: what is known of its %zu columns and their values is "

@@ -330,7 +330,8 @@ sw_status sw_encoder_read(struct sw_encoder *e, const cJSON *json)
 		struct sw_input *in = &e->input[e->n++];
 
 		rc = input_read(in, one);
-		if (rc == SW_OK && (in->column >= e->width || e->header != (in->name != NULL)))
+		if (rc == SW_OK && (in->column >= e->width || in->column == e->target ||
+				    e->header != (in->name != NULL)))
 			rc = SW_INVALID;
 		if (rc != SW_OK)
 			return rc;

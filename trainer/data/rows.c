@@ -161,7 +161,7 @@ static sw_status array_next(struct sw_rows *r, void *x, int32_t *length, size_t 
 
 /* --- CSV: which column is which input --- */
 
-/* Numbers, one after the other. */
+/* Numbers, one after the other: as many as c->own is wide. */
 static bool own_make(struct rows_csv *c)
 {
 	c->own.input = sw_calloc(c->features, sizeof *c->own.input);
@@ -170,35 +170,50 @@ static bool own_make(struct rows_csv *c)
 	for (; c->own.n < c->features; c->own.n++)
 		c->own.input[c->own.n] = (struct sw_input){
 			.column = c->own.n, .fill = (double)NAN, .scale.width = 1};
-	c->own.width = c->own.target = c->features;
-	c->e = &c->own;
 	return true;
 }
 
 static sw_status by_name(struct rows_csv *c, struct sw_err *err)
 {
-	sw_status rc = sw_csv_names(&c->r, err);
+	struct sw_texts taken = {.most = c->e->n};
+	sw_status rc = SW_OK;
 
+	for (size_t i = 0, id; rc == SW_OK && i < c->e->n; i++) {
+		char *name = c->e->input[i].name;
+
+		rc = sw_texts_add(&taken, &(struct sw_csv_cell){.text = name, .len = strlen(name)},
+				  &id);
+	}
+	rc = rc == SW_OK ? sw_csv_names(&c->r, &taken, err)
+			 : sw_err_set(err, rc, "no memory to read %s", c->r.file.show);
+	sw_texts_fini(&taken);
 	for (size_t i = 0; rc == SW_OK && i < c->e->n; i++)
 		rc = sw_csv_find(&c->r, c->e->input[i].name, 0, "path", &c->column[i], err);
 	return rc;
 }
 
 /* Without names columns count by their places; the one that is predicted may be missing. */
-static sw_status by_place(struct rows_csv *c, struct sw_err *err)
+static sw_status width_check(const struct rows_csv *c, struct sw_err *err)
 {
 	const struct sw_encoder *e = c->e;
-	const bool learnt = e->target < e->width, without = learnt && c->r.columns + 1 == e->width;
+	const bool learnt = e->target < e->width;
 
-	if (c->r.columns != e->width && !without)
-		return sw_err_set(err, SW_INVALID, "%s has %zu columns, the model takes %zu%s",
-				  c->r.file.show, c->r.columns, e->width - learnt,
-				  learnt ? ", and one more that it predicts" : "");
+	if (c->r.columns == e->width || (learnt && c->r.columns + 1 == e->width))
+		return SW_OK;
+	return sw_err_set(err, SW_INVALID, "%s has %zu columns, the model takes %zu%s",
+			  c->r.file.show, c->r.columns, e->width - learnt,
+			  learnt ? ", and one more that it predicts" : "");
+}
+
+static void by_place(struct rows_csv *c)
+{
+	const struct sw_encoder *e = c->e;
+	const bool without = c->r.columns < e->width;
+
 	for (size_t i = 0; i < e->n; i++) {
 		c->column[i] = e->input[i].column;
 		c->column[i] -= without && c->column[i] > e->target;
 	}
-	return SW_OK;
 }
 
 static bool all_numbers(const struct sw_csv_reader *r)
@@ -220,10 +235,13 @@ static sw_status csv_open(struct rows_csv *c, const char *path, const struct sw_
 
 	c->features = sw_shape_count(&want->shape);
 	rc = sw_csv_open(&c->r, path, want->table && want->table->latin1, err);
+	c->own.width = c->own.target = c->features;
+	c->e = want->table ? want->table : &c->own;
+	if (rc == SW_OK && !c->e->header) /* before memory is taken for as many */
+		rc = width_check(c, err);
 	if (rc != SW_OK)
 		return rc;
-	c->e = want->table;
-	if (!c->e && !own_make(c))
+	if (!want->table && !own_make(c))
 		return sw_err_set(err, SW_NOMEM, "no memory to read %s", c->r.file.show);
 	c->column = sw_calloc(c->e->n, sizeof *c->column);
 	if (bytes)
@@ -235,7 +253,10 @@ static sw_status csv_open(struct rows_csv *c, const char *path, const struct sw_
 		return sw_err_set(err, SW_NOMEM, "no memory to read %s", c->r.file.show);
 	/* a first line that no model asked for may be a header all the same */
 	c->first = !c->e->header && (want->table || all_numbers(&c->r));
-	return c->e->header ? by_name(c, err) : by_place(c, err);
+	if (c->e->header)
+		return by_name(c, err);
+	by_place(c);
+	return SW_OK;
 }
 
 /* A row of bytes, out of its numbers. */

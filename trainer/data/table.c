@@ -412,7 +412,7 @@ static sw_status begin(struct looking *l, const char *label, const struct sw_dat
 {
 	struct sw_table *t = l->t;
 	char show[48];
-	sw_status rc = set->header ? sw_csv_names(&l->r, err) : SW_OK;
+	sw_status rc = set->header ? sw_csv_names(&l->r, NULL, err) : SW_OK;
 
 	if (rc == SW_OK && l->r.columns < 2)
 		rc = sw_err_at(err, SW_INVALID, "/path",

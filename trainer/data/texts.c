@@ -27,6 +27,8 @@ static sw_status slots_grow(struct sw_texts *w)
 	for (size_t i = 0; i < w->n; i++) {
 		size_t at = w->one[i].hash & (slots - 1);
 
+		if (w->one[i].count == 0)
+			continue;
 		while (slot[at])
 			at = (at + 1) & (slots - 1);
 		slot[at] = (uint32_t)i + 1;
@@ -37,7 +39,7 @@ static sw_status slots_grow(struct sw_texts *w)
 	return SW_OK;
 }
 
-sw_status sw_texts_add(struct sw_texts *w, const struct sw_csv_cell *cell, size_t *id)
+static sw_status add(struct sw_texts *w, const struct sw_csv_cell *cell, bool again, size_t *id)
 {
 	const uint64_t hash = XXH3_64bits(cell->text, cell->len);
 
@@ -45,7 +47,8 @@ sw_status sw_texts_add(struct sw_texts *w, const struct sw_csv_cell *cell, size_
 		return SW_NOMEM;
 	const size_t at = slot_find(w, cell, hash);
 
-	if (w->slot[at]) {
+	again = again && w->slot[at];
+	if (w->slot[at] && !again) {
 		*id = w->slot[at] - 1;
 		w->one[*id].count++;
 		return SW_OK;
@@ -58,11 +61,22 @@ sw_status sw_texts_add(struct sw_texts *w, const struct sw_csv_cell *cell, size_
 	    !sw_array_reserve(&w->text, &w->room, w->bytes + cell->len + 1, 1))
 		return SW_NOMEM;
 	*id = w->n++;
-	w->one[*id] = (struct sw_texts_one){.at = w->bytes, .hash = hash, .count = 1};
+	w->one[*id] = (struct sw_texts_one){.at = w->bytes, .hash = hash, .count = !again};
 	memcpy(w->text + w->bytes, cell->text, cell->len + 1);
 	w->bytes += cell->len + 1;
-	w->slot[at] = (uint32_t)*id + 1;
+	if (!again)
+		w->slot[at] = (uint32_t)*id + 1;
 	return SW_OK;
+}
+
+sw_status sw_texts_add(struct sw_texts *w, const struct sw_csv_cell *cell, size_t *id)
+{
+	return add(w, cell, false, id);
+}
+
+sw_status sw_texts_add_again(struct sw_texts *w, const struct sw_csv_cell *cell, size_t *id)
+{
+	return add(w, cell, true, id);
 }
 
 size_t sw_texts_find(const struct sw_texts *w, const struct sw_csv_cell *cell)

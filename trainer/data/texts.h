@@ -14,7 +14,7 @@
 struct sw_texts_one {
 	size_t at; /* in text */
 	uint64_t hash;
-	size_t count;
+	size_t count; /* 0: added again */
 };
 
 struct sw_texts {
@@ -28,6 +28,9 @@ struct sw_texts {
 
 /* Zeroed but for `most`. *id: its number, or `most` for one that has no room. SW_NOMEM. */
 SW_NODISCARD sw_status sw_texts_add(struct sw_texts *w, const struct sw_csv_cell *cell, size_t *id);
+/* Under a number of its own even if the text is there; it is found by the first one's. */
+SW_NODISCARD sw_status sw_texts_add_again(struct sw_texts *w, const struct sw_csv_cell *cell,
+					  size_t *id);
 /* Its number, or w->n. */
 size_t sw_texts_find(const struct sw_texts *w, const struct sw_csv_cell *cell);
 static inline char *sw_texts_text(const struct sw_texts *w, size_t id)

@@ -21,7 +21,7 @@ def load(path):
     import numpy
     tensors, meta = _read(path, numpy)
     about = {key: json.loads(meta[key]) for key in ("model", "output", "table", "classes") if key in meta}
-    if "table" not in about or "mean" in about:  # numbers of arrays, and images
+    if "table" not in about or "mean" in meta:  # numbers of arrays, and images
         raise SweepdError(f"{path} is no model of a table: fill the same nn.Sequential from its tensors")
     base = _torch_class() if importlib.util.find_spec("torch") else Model
     return base(about, tensors)

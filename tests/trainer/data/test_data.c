@@ -210,6 +210,33 @@ TEST_ROWS(table_that_is_likely_a_mistake_has_its_line, odd)
 	sw_data_fini(&data);
 }
 
+/* What a model knows of its columns is 4.5 MiB. */
+TEST(image_of_60000_named_columns_is_taken)
+{
+	char *text = malloc(3 << 20);
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_data data;
+	size_t n = 0;
+
+	for (int i = 0; i < 60000; i++)
+		n += (size_t)sprintf(text + n, "intensity_of_pixel_number_%05d,", i);
+	n += (size_t)sprintf(text + n, "y\n");
+	for (int row = 0; row < 4; row++) {
+		for (int i = 0; i < 60000; i++)
+			n += (size_t)sprintf(text + n, "%d,", (i + row) % 7);
+		n += (size_t)sprintf(text + n, "%d\n", row % 2);
+	}
+	put("d.csv", text, n);
+	free(text);
+	ck_assert_msg(load(&data,
+			   "{\"format\":\"csv\",\"path\":\"@/d.csv\",\"label\":\"y\","
+			   "\"image\":[1,200,300]}",
+			   as_classes, &err) == SW_OK,
+		      "%s", err.msg);
+	ck_assert_uint_gt(strlen(data.about.table), 4 << 20);
+	sw_data_fini(&data);
+}
+
 static const struct {
 	const char *text;
 	bool classes;

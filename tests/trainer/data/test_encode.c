@@ -181,7 +181,8 @@ TEST(new_rows_may_have_other_columns_and_values)
 static const struct {
 	const char *text, *says;
 } unfit[] = {
-	{"x,zone,many,sold,area\n", "has no column \"lot\": it has x, zone, many"},
+	{"x,zone,many,sold,area\n",
+	 "has no column \"lot\", which the model takes: it has x, zone, many"},
 	{"x,zone,many,sold,lot,area,x\n", "are both called \"x\""},
 	{"x,zone,many,sold,lot,area\n1,RL,v,01.01.2000,one,2\n",
 	 "line 2, column \"lot\": \"one\" is not a number"},
@@ -218,6 +219,21 @@ TEST_ROWS(new_rows_that_do_not_fit_have_one_line, unfit)
 	sw_data_fini(&data);
 }
 
+/* Before memory is taken for as many as the model takes, which no machine has. */
+TEST(new_rows_of_another_width_are_refused_first)
+{
+	const struct sw_rows_want want = {.format = SW_DATASET_NPY,
+					  .shape = sw_shape_image(1 << 20, 1 << 20, 1 << 20)};
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_rows *rows;
+	char path[400];
+
+	put("new.csv", "1,2\n", 4);
+	snprintf(path, sizeof path, "%s/new.csv", folder);
+	ck_assert_int_eq(sw_rows_open(&rows, path, NULL, &want, &err), SW_INVALID);
+	ck_assert_ptr_nonnull(strstr(err.msg, "new.csv has 2 columns, the model takes 1152921504"));
+}
+
 static const char *const senseless[] = {
 	"{}",
 	"{\"width\":2,\"target_column\":1,\"header\":true,\"columns\":[]}",
@@ -227,6 +243,7 @@ static const char *const senseless[] = {
 	"{\"width\":2,\"target_column\":1,\"header\":true,\"columns\":[{\"column\":0,"
 	"\"kind\":\"category\",\"values\":[]}]}",
 	"{\"width\":2,\"target_column\":1,\"columns\":[{\"column\":0,\"kind\":\"text\"}]}",
+	"{\"width\":2,\"target_column\":1,\"columns\":[{\"column\":1,\"kind\":\"number\"}]}",
 	"{\"width\":2,\"target_column\":1,\"columns\":[{\"column\":0,\"kind\":\"category\","
 	"\"values\":[\"a\",\"a\"]}]}",
 	"{\"width\":2,\"target_column\":1,\"columns\":[{\"column\":0,\"kind\":\"number\","

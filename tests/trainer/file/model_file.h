@@ -40,12 +40,16 @@ static inline size_t model_put(const struct meta *meta, const struct tensor *t, 
 
 	for (size_t i = 0; i < META_MOST && meta[i].key; i++) {
 		const char *json = meta[i].json;
+		const char *key = meta[i].key;
 
-		if (without && strcmp(meta[i].key, without) == 0)
-			continue;
-		if (with && strcmp(meta[i].key, with->key) == 0)
+		if (without && strcmp(key, without) == 0) {
+			if (!with || !*with->key)
+				continue;
+			key = with->key; /* in its place */
+		}
+		if (with && strcmp(key, with->key) == 0)
 			json = with->json;
-		n += (size_t)sprintf(text + n, ",\"%s\":\"", meta[i].key);
+		n += (size_t)sprintf(text + n, ",\"%s\":\"", key);
 		n += escaped(text + n, json);
 		n += (size_t)sprintf(text + n, "\"");
 	}
@@ -94,23 +98,21 @@ static const struct {
 	struct tensor tensor[4];
 	size_t tensors_n;
 } models[] = {
-	[NUMBERS] = {{META("[{\"linear\":2}]", "{\"kind\":\"numbers\",\"shape\":[2]}", TWO,
-			   "{\"format\":\"csv\"}"),
-		      {"table",
-		       "{\"width\":3,\"target_column\":0,\"header\":true,\"columns\":[{\"name\":"
-		       "\"a\",\"column\":1,\"kind\":\"number\"},{\"name\":\"b,c\",\"column\":2,"
-		       "\"kind\":\"number\"}]}"},
-		      {"classes", "[\"no\",\"yes, \\\"sir\\\"\"]"},
-		      {"mean", "[1,2]"},
-		      {"std", "[2,4]"}},
-		     {{"0.weight", "F32", "[2,2]", identity, 4},
-		      {"0.bias", "F32", "[2]", zeros, 2}},
-		     2},
+	[NUMBERS] =
+		{{META("[{\"linear\":2}]", "{\"kind\":\"numbers\",\"shape\":[2]}", TWO,
+		       "{\"format\":\"csv\"}"),
+		  {"table",
+		   "{\"width\":3,\"target_column\":0,\"header\":true,\"columns\":[{\"name\":"
+		   "\"a\",\"column\":1,\"kind\":\"number\",\"center\":1,\"width\":2},{\"name\":\"b,"
+		   "c\",\"column\":2,\"kind\":\"number\",\"center\":2,\"width\":4}]}"},
+		  {"classes", "[\"no\",\"yes, \\\"sir\\\"\"]"}},
+		 {{"0.weight", "F32", "[2,2]", identity, 4}, {"0.bias", "F32", "[2]", zeros, 2}},
+		 2},
 	[TABLE] = {{META("[{\"linear\":2}]", "{\"kind\":\"numbers\",\"shape\":[2]}", TWO,
 			 "{\"format\":\"csv\"}"),
 		    {"table",
 		     "{\"width\":2,\"target_column\":1,\"header\":true,\"columns\":[{\"name\":"
-		     "\"zone\",\"column\":0,\"kind\":\"category\",\"values\":[\"RL\","
+		     "\"2019\",\"column\":0,\"kind\":\"category\",\"values\":[\"RL\","
 		     "\"RM\"]}]}"}},
 		   {{"0.weight", "F32", "[2,2]", identity, 4}, {"0.bias", "F32", "[2]", zeros, 2}},
 		   2},
