@@ -1,8 +1,6 @@
 /*
  * Bayesian optimisation: a few points spread over the space, then the point of largest expected
- * improvement under a Gaussian process, one of a rotation of five (bayes_step.c). With rungs every
- * third point is bohb's: one process that climbs where it saw the best stays beside its first good
- * trials, in the parameters that mattered little so far, too; densities of the good ones do not.
+ * improvement under a Gaussian process, one of a rotation of five (bayes_step.c).
  *
  * Source   Jones, Schonlau, Welch, "Efficient global optimization of expensive black-box functions"
  *          (1998), for the whole; sched/bayes/bayes.h names the parts and they their sources.
@@ -11,7 +9,6 @@
 #include "sched/bayes/bayes.h"
 #include "sched/bayes/bayes_rung.h"
 #include "sched/num/sobol.h"
-#include "sched/sampler/sampler_internal.h"
 #include <assert.h>
 #include <float.h>
 #include <math.h>
@@ -22,11 +19,11 @@
 #define DESIGN_MAX   6  /* of one metric; where there are many parameters, one for two of them */
 #define RUNGS_MIN    8  /* with rungs, at least, and no most */
 #define DESIGN_TRIES 64 /* draws for a first point that is not there yet */
-/* With rungs at least this share of what is not bohb's is spread over the space. A pruner that
+/* With rungs at least this share of the points is spread over the space, always. A pruner that
  * compares newcomers with those before them passes nearly all that a model finds: then only what
- * the model likes runs to the end, and nothing tells it what else would have been good there. */
-#define RUNGS_SPREAD (1.0 / 3)
-#define RUNGS_BOHB   (1.0 / 3) /* of the points after the first */
+ * the model likes runs to the end, and nothing tells it what else would have been good there. And
+ * it stays beside its first good trials, in parameters that mattered little so far. */
+#define RUNGS_SPREAD 0.5
 
 struct bayes {
 	struct sw_bayes_cube cube;
@@ -37,7 +34,6 @@ struct bayes {
 	struct sw_bayes_several *several; /* NULL: one metric */
 	bool has_rungs;                   /* then they, not step, make the points */
 	struct sw_bayes_rungs rungs;
-	struct sw_sampler *bohb; /* with rungs */
 };
 
 static void bayes_free(struct bayes *b)
@@ -48,7 +44,6 @@ static void bayes_free(struct bayes *b)
 		sw_bayes_rungs_fini(&b->rungs);
 	else
 		sw_bayes_step_fini(&b->step);
-	sw_sampler_destroy(b->bohb);
 	sw_bayes_several_destroy(b->several);
 	sw_bayes_accidents_fini(&b->accidents);
 	sw_bayes_memory_fini(&b->next);
@@ -88,13 +83,9 @@ static sw_status start(struct sw_sampler *s, struct sw_err *err)
 		rc = sw_bayes_accidents_init(&b->accidents, &b->cube);
 	if (rc == SW_OK && b->cube.d > 0 && s->config.n_metrics > 1)
 		rc = sw_bayes_several_create(&b->several, &b->cube, s->config.n_metrics);
-	if (rc != SW_OK)
-		(void)sw_err_set(err, rc, "no memory for the sampler");
-	else if (b->has_rungs)
-		rc = sw_sampler_make(&b->bohb, &sw_sampler_bohb_ops, &s->config, err);
 	if (rc != SW_OK) {
 		bayes_free(b);
-		return rc;
+		return sw_err_set(err, rc, "no memory for the sampler");
 	}
 	s->self = b;
 	return SW_OK;
@@ -158,11 +149,6 @@ static bool in_design(const struct bayes *b, const struct sw_history *h)
 	const size_t n = b->has_rungs ? b->rungs.values.n_valued : b->data.n_good;
 
 	return h->trials + h->n_prior < design_n(b) || 2 * n < design_n(b);
-}
-
-static bool is_bohbs(const struct bayes *b, struct sw_bayes_rng *rng)
-{
-	return b->has_rungs && sw_bayes_rng_unit(rng) < RUNGS_BOHB;
 }
 
 /* Rungs above those that are known are not for the model to judge. */
@@ -269,21 +255,6 @@ static sw_status by_model(struct sw_sampler *s, struct bayes *b, const struct sw
 	return SW_OK;
 }
 
-static sw_status make_point(struct sw_sampler *s, struct bayes *b, const struct sw_history *h,
-			    uint64_t made, struct sw_suggestion *out, struct sw_err *err)
-{
-	/* Chance hangs on the suggestion's number alone, so that a replay draws the same. */
-	struct sw_bayes_rng rng = {.seed = s->seed, .trial = made};
-
-	if (b->cube.d == 0 || in_design(b, h))
-		return design(s, b, made, &rng, out, err);
-	if (is_bohbs(b, &rng))
-		return b->bohb->ops->suggest(b->bohb, h, made, out, err);
-	if (is_blind(b, &rng))
-		return design(s, b, made, &rng, out, err);
-	return by_model(s, b, h, made, &rng, out, err);
-}
-
 static sw_status export_state(const struct bayes *b, struct sw_suggestion *out)
 {
 	out->state_n = sw_bayes_memory_size(&b->next);
@@ -298,6 +269,8 @@ static sw_status suggest(struct sw_sampler *s, const struct sw_history *h, uint6
 			 struct sw_suggestion *out, struct sw_err *err)
 {
 	struct bayes *const b = s->self;
+	/* Chance hangs on the suggestion's number alone, so that a replay draws the same. */
+	struct sw_bayes_rng rng = {.seed = s->seed, .trial = made};
 
 	if (b->memory.seen > h->n_obs)
 		return sw_err_set(err, SW_INVALID, "the history is shorter than the state knows");
@@ -309,7 +282,9 @@ static sw_status suggest(struct sw_sampler *s, const struct sw_history *h, uint6
 		out->known = h->n_obs;
 		/* The suggestion works on a copy: one that fails leaves the memory as it was. */
 		sw_bayes_memory_copy(&b->next, &b->memory);
-		rc = make_point(s, b, h, made, out, err);
+		rc = b->cube.d == 0 || in_design(b, h) || is_blind(b, &rng)
+			     ? design(s, b, made, &rng, out, err)
+			     : by_model(s, b, h, made, &rng, out, err);
 	}
 	if (rc == SW_OK)
 		rc = export_state(b, out);
