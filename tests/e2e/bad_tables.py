@@ -45,6 +45,7 @@ BAD = {
     "units below the names": (put(2, "(cm),(kg),(text)"), {}, "a", r"line 2\b.*\(cm\)"),
     "a sum at the end": (GOOD + "Total,,\n", {}, "error", r"line 42\b"),
     "NUL": (put(7, "1,2\0,no"), {}, "error", r"line 7\b.*NUL|line 7\b.*byte 0"),
+    "NUL behind a quote": (put(7, '1,2,"no"\0"1",2,"no"'), {}, "error", r"line 7\b.*quote"),
     "UTF-16": (GOOD.encode("utf-16"), {}, "error", r"UTF-16"),
     "Latin-1": (put(7, "1,2,n\xf6").encode("latin-1"), {}, "error", r"line 7\b.*UTF-8.*latin"),
     "100,000 columns": (",".join(f"c{i}" for i in range(100000)) + "\n" + "1," * 99999 + "1\n", {"label": "c0"}, "error",

@@ -14,6 +14,8 @@
 #define MAX_COLUMNS ((size_t)65536)
 #define LOOK_ROWS   32 /* for the separator */
 
+static const char separators[] = ",;\t|";
+
 /* SSE2, which each x86-64 has: a comparison makes each byte 0 or -1. */
 typedef char bytes16 __attribute__((vector_size(16)));
 
@@ -135,20 +137,16 @@ static inline char *cell_end(struct window *w, char *at, bytes16 separator, stru
 	return at;
 }
 
-static void trim(struct sw_csv_cell *cell)
+static inline char *blanks_skip(const struct sw_csv_reader *c, char *at)
 {
-	while (cell->len > 0 && (cell->text[0] == ' ' || cell->text[0] == '\t')) {
-		cell->text++;
-		cell->len--;
-	}
-	while (cell->len > 0 &&
-	       (cell->text[cell->len - 1] == ' ' || cell->text[cell->len - 1] == '\t'))
-		cell->len--;
+	while ((*at == ' ' || *at == '\t') && *at != c->separator)
+		at++;
+	return at;
 }
 
-/* A quoted cell from its opening quote on. *at: behind it; NULL: the block ends in it. */
-static sw_status quoted_scan(const struct sw_csv_reader *c, char **at, struct scan *s,
-			     struct sw_err *err)
+/* A quoted cell from its opening quote on. *at: what ends it; NULL: the block ends in it. */
+static sw_status quoted_scan(const struct sw_csv_reader *c, struct sw_csv_cell *cell, char **at,
+			     struct scan *s, struct sw_err *err)
 {
 	s->quotes = true;
 	*at = quote_end(c, *at + 1, s);
@@ -157,8 +155,9 @@ static sw_status quoted_scan(const struct sw_csv_reader *c, char **at, struct sc
 			       : sw_err_at(err, SW_INVALID, "/path",
 					   "%s: line %zu opens a quote that is never closed",
 					   c->file.show, c->next_line);
-	++*at;
-	if (c->stop[(unsigned char)**at])
+	cell->len = (size_t)(++*at - cell->text);
+	*at = blanks_skip(c, *at);
+	if (**at == c->separator || **at == '\n' || **at == '\r')
 		return SW_OK;
 	return sw_err_at(err, SW_INVALID, "/path", "%s: line %zu has text after a closing quote",
 			 c->file.show, c->next_line + s->lines - 1);
@@ -184,12 +183,12 @@ static sw_status row_scan(struct sw_csv_reader *c, struct scan *s, struct sw_err
 			return rc;
 		struct sw_csv_cell *cell = &c->cell[n++];
 
+		at = blanks_skip(c, at);
 		*cell = (struct sw_csv_cell){.text = at};
 		if (*at == '"') {
-			rc = quoted_scan(c, &at, s, err);
+			rc = quoted_scan(c, cell, &at, s, err);
 			if (rc != SW_OK || !at)
 				return rc;
-			cell->len = (size_t)(at - cell->text);
 			window_load(&w, at, separator, s);
 			w.stops &= w.stops - 1; /* which ends it */
 		} else {
@@ -199,8 +198,9 @@ static sw_status row_scan(struct sw_csv_reader *c, struct scan *s, struct sw_err
 				at = cell_end(&w, at + 1, separator, s, &cell->plain);
 			}
 			cell->len = (size_t)(at - cell->text);
-			if (!cell->plain && cell->len > 0 && (*cell->text <= ' ' || at[-1] <= ' '))
-				trim(cell);
+			while (cell->len > 0 && (cell->text[cell->len - 1] == ' ' ||
+						 cell->text[cell->len - 1] == '\t'))
+				cell->len--;
 		}
 		if (*at != c->separator)
 			break;
@@ -294,31 +294,30 @@ sw_status sw_csv_next(struct sw_csv_reader *c, struct sw_err *err)
 
 /* --- the first row --- */
 
-static void separator_set(struct sw_csv_reader *c, char separator)
-{
-	memset(c->stop, 0, sizeof c->stop);
-	c->stop[0] = c->stop['\n'] = c->stop['\r'] = c->stop[(unsigned char)separator] = 1;
-	c->separator = separator;
-}
-
-/* *first: into how many cells the separator cuts the first row; *all: the rows behind it, too. Only
- * SW_NOMEM is an error: what is wrong with a row is said when it is read. */
-static sw_status separator_try(struct sw_csv_reader *c, char separator, size_t *first, bool *all)
+/* *first: into how many cells the separator cuts the first row, 0: none that is whole; *all: the
+ * rows behind it, too; *more: the block ends in the first. Only SW_NOMEM is an error: what is wrong
+ * with a row is said when it is read. */
+static sw_status separator_try(struct sw_csv_reader *c, char separator, size_t *first, bool *all,
+			       bool *more)
 {
 	const size_t at = c->at;
 	sw_status rc = SW_OK;
 	struct scan s;
 
-	separator_set(c, separator);
+	c->separator = separator;
 	*first = 0;
 	*all = true;
-	for (int i = 0; i < LOOK_ROWS && c->at < c->len; i++) {
+	for (int rows = 0; rows < LOOK_ROWS && c->at < c->len;) {
 		rc = row_scan(c, &s, NULL);
+		if (*first == 0 && rc == SW_TOO_BIG)
+			*first = MAX_COLUMNS;
+		*more = *more || (*first == 0 && rc == SW_OK && !s.next);
 		if (rc != SW_OK || !s.next)
 			break;
 		if (c->text[c->at] != '\n' && c->text[c->at] != '\r') {
 			*first = *first ? *first : c->cells;
 			*all = *all && c->cells == *first;
+			rows++;
 		}
 		c->at = (size_t)(s.next - c->text);
 	}
@@ -328,16 +327,16 @@ static sw_status separator_try(struct sw_csv_reader *c, char separator, size_t *
 
 static sw_status separator_find(struct sw_csv_reader *c, struct sw_err *err)
 {
-	static const char known[] = ",;\t|";
 	size_t most = 0;
 	char best = ',';
+	bool more = false;
 
 	/* one that cuts all rows alike before one that does not */
-	for (const char *at = known; *at; at++) {
+	for (const char *at = separators; *at; at++) {
 		size_t n;
 		bool all;
 
-		if (separator_try(c, *at, &n, &all) != SW_OK)
+		if (separator_try(c, *at, &n, &all, &more) != SW_OK)
 			return csv_no_memory(c, err);
 		const size_t worth = n + (all && n > 1 ? 2 * MAX_COLUMNS : 0);
 
@@ -346,20 +345,27 @@ static sw_status separator_find(struct sw_csv_reader *c, struct sw_err *err)
 			best = *at;
 		}
 	}
-	separator_set(c, best);
-	return SW_OK;
+	c->separator = best;
+	if (most > 0 || !more)
+		return SW_OK;
+	const sw_status rc = csv_fill(c, err);
+
+	return rc == SW_OK ? separator_find(c, err) : rc;
 }
 
 /* Excel's first line "sep=;" names the separator, and is no row. */
 static bool separator_is_said(struct sw_csv_reader *c)
 {
-	char *at = c->text + c->at;
+	const char *const from = c->text + c->at, *const end = c->text + c->len;
+	const char *at = from + 5;
 
-	if (c->len - c->at < 6 || strncasecmp(at, "sep=", 4) != 0 ||
-	    (at[5] != '\n' && at[5] != '\r'))
+	if (at > end || strncasecmp(from, "sep=", 4) != 0 || strspn(from + 4, separators) == 0)
 		return false;
-	separator_set(c, at[4]);
-	c->at += at[5] == '\r' && at[6] == '\n' ? 7 : 6;
+	at += *at == '\r';
+	if (*at != '\n')
+		return false;
+	c->separator = from[4];
+	c->at = (size_t)(at + (at < end) - c->text);
 	c->next_line = 2;
 	return true;
 }

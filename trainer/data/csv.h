@@ -3,11 +3,11 @@
  * the other, to look at, to train on and to predict on.
  *
  * Text      UTF-8, or Latin-1 where it is said to be. gzip is seen by its first bytes, and what
- *           else packs files is refused by them. Empty lines
- *           are skipped (but of one column), a byte order mark too, and spaces around cells
- *           without quotes.
+ *           else packs files is refused by them. Empty lines are skipped (but of one column), a
+ *           byte order mark too, and blanks around cells, also around quotes.
  * Separator Comma, semicolon, tab or bar: the one that cuts the first rows into most cells, of
- *           those that cut all of them into as many; or the one of a first line "sep=;".
+ *           those that cut all of them into as many; or that of them which a first
+ *           line "sep=;" names.
  * Memory    A block of the file, or a row where that is longer, up to 16 MiB. Nothing a cell.
  * Limits    65,536 columns. All rows have as many cells as the first.
  * Errors    SW_NOT_FOUND, SW_IO, SW_TOO_BIG, SW_NOMEM, SW_INVALID with the line (from 1); err->ptr
@@ -35,9 +35,8 @@ struct sw_csv_reader {
 	size_t next_line;
 	struct sw_csv_cell *cell; /* into text, until the next row; each ends with a NUL */
 	size_t cells, cap;
-	size_t columns;          /* of the first row */
-	struct sw_texts names;   /* the header's, each with its column's number; or none */
-	unsigned char stop[256]; /* bytes that may end a cell */
+	size_t columns;        /* of the first row */
+	struct sw_texts names; /* the header's, each with its column's number; or none */
 };
 
 /* path "-": standard input. The first row is in cell, and none is SW_INVALID. Closed by the caller,

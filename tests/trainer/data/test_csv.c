@@ -28,6 +28,10 @@ static const struct {
 } bad[] = {
 	{"", true, "y", 0, "/path", " is empty"},
 	{"\n\n", true, "y", 0, "/path", " is empty"},
+	{"sep=;\r", true, "y", 0, "/path", " is empty"},
+	{"sep=\"\n1\n", true, "y", 0, "/path",
+	 " has one column (\"sep=\"\"): a label and at least one feature are needed, and no line "
+	 "above the names"},
 	{"y\n1\n2\n", true, "y", 0, "/path",
 	 " has one column (\"y\"): a label and at least one feature are needed, and no line above "
 	 "the names"},
@@ -142,6 +146,7 @@ static const struct {
 	{"a,b\n\"x \"\"y\"\", z\nw\",2\n", "a|b/x \"y\", z\nw|2/", false},
 	{"a,b\n\"\",\n", "a|b/|/", false},
 	{"a\n\"\"\"\"\n\n2\n", "a/\"//2/", false},
+	{"a,b\n\"1\", \"x,y\" \n2,\t\"x,y\"\n", "a|b/1|x,y/2|x,y/", false},
 	{"sep=|\r\na|b,c\n1,5|2\n", "a|b,c/1,5|2/", false},
 	{"caf\xe9;n\n\xa3;\xff\n", "caf\xc3\xa9|n/\xc2\xa3|\xc3\xbf/", true},
 };
@@ -198,6 +203,24 @@ TEST(csv_rows_over_many_blocks_are_read_whole)
 		ck_assert_uint_eq(r.cell[1].len, rows % 5000 + 3);
 	}
 	ck_assert_uint_eq(rows, text_rows);
+	sw_csv_close(&r);
+	free(text);
+}
+
+/* Longer than what is read at first. */
+TEST(csv_header_over_many_blocks_has_its_separator)
+{
+	const size_t n = 20000;
+	char *text = malloc(n * 40);
+	struct sw_err err = SW_ERR_INIT;
+	struct sw_csv_reader r;
+	size_t at = 0;
+
+	for (size_t i = 0; i < n; i++)
+		at += (size_t)sprintf(text + at, "%s\"%030zu\"", i ? ";" : "", i);
+	put("d.csv", text, at);
+	ck_assert_msg(sw_csv_open(&r, path, false, &err) == SW_OK, "%s", err.msg);
+	ck_assert_uint_eq(r.columns, n);
 	sw_csv_close(&r);
 	free(text);
 }
