@@ -123,7 +123,7 @@ bool sw_table_show(const char *path, const char *options, struct sw_buf *out)
 	sw_status rc = set_read(&json, &set, path, options, &err);
 
 	if (rc == SW_OK)
-		rc = sw_table_look(&t, path, set.label, &set, &err);
+		rc = sw_table_look(&t, path, set.label, &set, NULL, &err);
 	sw_jw_init_obj(&w, out);
 	if (rc == SW_OK)
 		rc = write_table(&w, &t);

@@ -138,6 +138,40 @@ bool sw_cell_number(const struct sw_csv_cell *c, enum sw_decimal how, double *ou
 	return n > 0 && sw_cell_plain(&(struct sw_csv_cell){.text = plain, .len = n}, out);
 }
 
+/* Reads on behind spaces, also those that break no line, and signs of money and percent, and counts
+ * those. */
+static const char *signs_skip(const char *s, int *signs)
+{
+	for (;;) {
+		const unsigned char *u = (const unsigned char *)s;
+		const bool money = u[0] == 0xe2 && ((u[1] == 0x82 && u[2] >= 0xa0) ||
+						    (u[1] == 0x83 && u[2] <= 0x8f));
+		const bool latin = u[0] == 0xc2 && u[1] >= 0xa2 && u[1] <= 0xa5;
+		const bool ascii = *s == '$' || *s == '%';
+
+		if (!money && !latin && !ascii && *s != ' ' && !(u[0] == 0xc2 && u[1] == 0xa0))
+			return s;
+		*signs += money || latin || ascii;
+		s += money ? 3 : u[0] == 0xc2 ? 2 : 1;
+	}
+}
+
+bool sw_cell_has_sign(const struct sw_csv_cell *c)
+{
+	int signs = 0;
+	const char *from = signs_skip(c->text, &signs), *at = from;
+	double v;
+
+	while (*at && signs_skip(at, &(int){0}) == at)
+		at++;
+	/* no number is read on into what ends it here */
+	const struct sw_csv_cell number = {.text = (char *)from, .len = (size_t)(at - from)};
+
+	return *signs_skip(at, &signs) == '\0' && signs > 0 &&
+	       (sw_cell_number(&number, SW_DECIMAL_POINT, &v) ||
+		sw_cell_number(&number, SW_DECIMAL_COMMA, &v));
+}
+
 /* --- holes --- */
 
 bool sw_cell_is_hole(const struct sw_csv_cell *c)

@@ -32,6 +32,8 @@ static inline bool sw_cell_may_be_number(const struct sw_csv_cell *c)
 bool sw_cell_number(const struct sw_csv_cell *c, enum sw_decimal how, double *out);
 /* The same without marks between thousands, with a point: fast. */
 bool sw_cell_plain(const struct sw_csv_cell *c, double *out);
+/* "$1,200.00", "7 %": it would be one without the signs of money or percent around it. */
+bool sw_cell_has_sign(const struct sw_csv_cell *c);
 /* Empty, NA, N/A, #N/A, <NA>, NaN, null, None, ?, -: in any case. */
 bool sw_cell_is_hole(const struct sw_csv_cell *c);
 

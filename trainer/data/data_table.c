@@ -474,7 +474,8 @@ sw_status sw_data_table(struct sw_raw *out, const struct sw_data_source *source,
 		return sw_err_set(err, SW_NOMEM, "no memory to read %s", source->path);
 	*m = (struct sw_table_rows){.out = out, .source = source, .want = want};
 	out->table = m; /* freed with it */
-	rc = sw_table_look(&m->t, source->path, source->label, &source->set, err);
+	rc = sw_table_look(&m->t, source->path, source->label, &source->set, &m->want->classes,
+			   err);
 	out->rows = m->t.rows;
 	out->labels = 1;
 	if (rc == SW_OK)

@@ -128,6 +128,7 @@ static void text_look(struct sw_look_column *k, const struct sw_csv_cell *cell, 
 	if (k->texts++ == 0) {
 		k->text_line = line;
 		sw_text_show(cell->text, k->text);
+		k->sign = sw_cell_has_sign(cell);
 		k->forms = (1u << SW_DATE_FORMS) - 1;
 	}
 	k->bytes += cell->len;
@@ -175,8 +176,9 @@ static bool cell_look(struct sw_look_column *k, const struct sw_csv_cell *cell,
 		number_look(k, v, row->number, row->line);
 	else
 		text_look(k, cell, row->line);
-	/* of numbers a few are enough, until the first text */
-	if (k->seen.full || (k->texts == 0 && k->seen.n >= SW_LOOK_NUMBERS)) {
+	/* of numbers a few are enough, until the first text, but not of classes */
+	if (k->seen.full ||
+	    (k->texts == 0 && k->seen.n >= SW_LOOK_NUMBERS && !(target && row->classes))) {
 		k->pure = false;
 		/* not one value, no index, and it is known how it writes its numbers */
 		k->settled = k->texts == 0 && k->min < k->max && !k->counts &&

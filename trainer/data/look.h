@@ -31,6 +31,7 @@ struct sw_look_column {
 	bool fresh;                        /* each cell so far had a value of its own */
 	size_t bytes, text_line, odd_line; /* odd: the first that is no date */
 	char text[44];                     /* the first that is no number */
+	bool sign;                         /* but for its sign that would be one */
 	/* Of numbers that come with a target that is one, each less the first: sums. */
 	double n, v0, t0, v, t, vv, tt, vt;
 };
@@ -39,6 +40,7 @@ struct sw_look_column {
 struct sw_look_row {
 	size_t line, most;                        /* most: different values that are counted */
 	const struct sw_look_column *target_look; /* the target's column, which has no holes */
+	bool classes;                             /* its numbers are all counted */
 	uint64_t with;                            /* the target's hash */
 	const double *number;                     /* its number, to correlate with; or NULL */
 };

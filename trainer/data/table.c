@@ -29,6 +29,7 @@ struct looking {
 	size_t most;                 /* different values of a column that are counted */
 	bool pure;                   /* a column may tell the target alone */
 	bool image;                  /* the columns are pixels, whatever they look like */
+	const bool *wanted;          /* the target is one of classes; NULL: nobody says it */
 	size_t group;                /* the column that rows are grouped by, or their number */
 };
 
@@ -122,7 +123,10 @@ static sw_status row_look(struct looking *l, struct sw_err *err)
 				 r->file.show, r->line, sw_csv_column_show(r, t->target, show),
 				 cell->len ? "\"" : "", cell->len ? cell->text : "an empty cell",
 				 cell->len ? "\"" : "");
-	struct sw_look_row row = {.line = r->line, .most = l->most, .target_look = k};
+	struct sw_look_row row = {.line = r->line,
+				  .most = l->most,
+				  .target_look = k,
+				  .classes = l->wanted && *l->wanted};
 
 	/* once no column tells the target alone, and none is correlated with it, it is one as all
 	 * others are */
@@ -258,28 +262,6 @@ static bool gives_target(const struct looking *l, const struct sw_look_column *k
 	       vt * vt > 0.99999 * vv * tt;
 }
 
-/* Of money or percent; sw_text_show() writes ? for what is no ASCII. */
-static bool is_sign(char c)
-{
-	return c == '$' || c == '%' || c == '?' || c == ' ';
-}
-
-/* "$1,200.00", "7 %": a number, but for a sign in front of it or behind. */
-static bool has_sign(const char *text)
-{
-	char digits[44];
-	struct sw_csv_cell c = {.text = strcpy(digits, text), .len = strlen(text)};
-	const size_t all = c.len;
-	double v;
-
-	for (; is_sign(*c.text); c.text++)
-		c.len--;
-	while (c.len > 0 && is_sign(c.text[c.len - 1]))
-		c.text[--c.len] = '\0';
-	return c.len < all && (sw_cell_number(&c, SW_DECIMAL_POINT, &v) ||
-			       sw_cell_number(&c, SW_DECIMAL_COMMA, &v));
-}
-
 /* What is allowed, but likely a mistake: the first that there is. */
 static void warning_make(const struct looking *l, size_t i)
 {
@@ -289,12 +271,16 @@ static void warning_make(const struct looking *l, size_t i)
 	const bool target = i == l->t->target, class = target && l->t->is_classes;
 	const size_t cap = sizeof c->warning;
 
-	if (is_slip(k))
+	if (!target && !c->why && gives_target(l, k))
+		(void)snprintf(c->warning, cap,
+			       "it gives the target away alone: is it known before the target is? "
+			       "If not, ignore it");
+	else if (k->asked == SW_KIND_N && is_slip(k))
 		(void)snprintf(c->warning, cap,
 			       "line %zu: \"%s\" is not a number, as most of its cells are: %s",
 			       k->text_line, k->text,
 			       target ? "is it a class?" : "mend it, or leave the cell empty");
-	else if (k->texts > k->numbers && has_sign(k->text))
+	else if (k->asked == SW_KIND_N && k->texts > k->numbers && k->sign)
 		(void)snprintf(c->warning, cap,
 			       "line %zu: \"%s\" is a number but for its sign: take the sign out",
 			       k->text_line, k->text);
@@ -307,10 +293,6 @@ static void warning_make(const struct looking *l, size_t i)
 		(void)snprintf(c->warning, cap,
 			       "one of its classes has one row: no model can learn it and be "
 			       "measured by it");
-	else if (!target && !c->why && gives_target(l, k))
-		(void)snprintf(c->warning, cap,
-			       "it gives the target away alone: is it known before the target is? "
-			       "If not, ignore it");
 }
 
 static sw_status column_is(const struct looking *l, size_t i, struct sw_err *err)
@@ -381,6 +363,8 @@ static sw_status all_are(struct looking *l, struct sw_err *err)
 	l->t->is_classes =
 		target->texts || (target->only_point && target->only_comma) ||
 		(!c->more && (c->values <= 2 || (target->whole && c->values <= CLASSES_LIKELY)));
+	if (l->wanted)
+		l->t->is_classes = *l->wanted;
 	bool any = false;
 
 	for (size_t i = 0; rc == SW_OK && i < l->t->columns; i++) {
@@ -452,9 +436,9 @@ static sw_status begin(struct looking *l, const char *label, const struct sw_dat
 }
 
 sw_status sw_table_look(struct sw_table *t, const char *path, const char *label,
-			const struct sw_dataset *set, struct sw_err *err)
+			const struct sw_dataset *set, const bool *classes, struct sw_err *err)
 {
-	struct looking l = {.t = t};
+	struct looking l = {.t = t, .wanted = classes};
 	sw_status rc;
 
 	memset(t, 0, sizeof *t);

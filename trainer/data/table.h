@@ -58,15 +58,16 @@ struct sw_table {
 	bool header, latin1;
 	enum sw_decimal decimal;
 	struct sw_texts classes;        /* the target's texts; of numbers the first 1,024 */
-	bool is_classes;                /* the target is likely one of classes, not a quantity */
+	bool is_classes;                /* the target is one of classes, not a quantity */
 	struct sw_texts names;          /* of the columns, where there is a header */
 	struct sw_table_column *column; /* [columns] */
 };
 
-/* path: the file of a data set of format csv, or of one that has a name. Fini also after a
- * failure. */
+/* path: the file of a data set of format csv, or of one that has a name. classes: whether the
+ * target is one of them; NULL: what is likely. Fini also after a failure. */
 SW_NODISCARD sw_status sw_table_look(struct sw_table *t, const char *path, const char *label,
-				     const struct sw_dataset *set, struct sw_err *err);
+				     const struct sw_dataset *set, const bool *classes,
+				     struct sw_err *err);
 void sw_table_fini(struct sw_table *t);
 /* Refuses a label of too many classes. */
 sw_status sw_table_many(struct sw_err *err);

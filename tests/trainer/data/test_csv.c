@@ -101,7 +101,7 @@ TEST_ROWS(csv_malformed_gives_its_line, bad)
 	char want[256];
 
 	csv_put(bad[_i].text);
-	ck_assert_int_eq(sw_table_look(&table, path, bad[_i].label, &set, &err), SW_INVALID);
+	ck_assert_int_eq(sw_table_look(&table, path, bad[_i].label, &set, NULL, &err), SW_INVALID);
 	snprintf(want, sizeof want, "%s%s", strncmp(bad[_i].says, "without", 7) ? path : "",
 		 bad[_i].says);
 	ck_assert_str_eq(err.msg, want);

@@ -197,6 +197,11 @@ static const struct {
 	 "/trainer/dataset: column \"y\": 10 classes in 11 rows: is it an id, or a number to "
 	 "predict (loss "
 	 "\"mse\")?"},
+	{"a,y\n1,10\n2,21\n3,32\n4,43\n5,54\n6,65\n7,76\n8,87\n9,98\n1,109\n2,120\n3,131\n4,142\n"
+	 "5,153\n6,164\n7,175\n8,186\n9,197\n1,208\n2,219\n3,230\n4,241\n5,252\n",
+	 "/trainer/dataset: column \"y\": 23 classes in 23 rows: is it an id, or a number to "
+	 "predict (loss "
+	 "\"mse\")?"},
 };
 
 TEST_ROWS(table_that_is_likely_a_mistake_has_its_line, odd)
