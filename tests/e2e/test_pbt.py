@@ -77,6 +77,7 @@ def test_pbt_with_workers_and_daemon_killed_continues_every_curve_exactly(start,
     replay(daemon, sweep)
 
 
+@pytest.mark.slots("cpu:1")  # one order of the reports, so that such a child is surely met
 def test_child_of_a_donor_at_its_own_last_epoch_has_nothing_to_train(daemon, client):
     spec = example("digits_pbt", run_cap=6, seed=3)
     spec["early_terminate"] |= {"perturbation_interval": 2, "quantile_fraction": 0.5}
