@@ -18,6 +18,8 @@
  * ended after 120 s times CK_TIMEOUT_MULTIPLIER; tcase_set_timeout() says otherwise. With
  * SW_FIRST_FAILURE in the environment the process ends at its first failure, which is all that
  * tests/planted wants to know.
+ *
+ * Check itself, <stdio.h>, <stdlib.h>, <string.h> and <unistd.h> come with it.
  */
 #ifndef SW_TESTS_RUN_H
 #define SW_TESTS_RUN_H

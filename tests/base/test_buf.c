@@ -2,7 +2,6 @@
 #include "base/buf.h"
 #include "tests/run.h"
 #include "tests/walk.h"
-#include <string.h>
 
 TEST(buf_append_keeps_bytes_and_nul)
 {

@@ -5,9 +5,6 @@
 #include "base/utf8.h"
 #include "tests/run.h"
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define LEFT    "\xe2\x80\xae" /* U+202E, right-to-left override */
 #define CSI     "\xc2\x9b"     /* U+009B, what ESC [ says in one character */

@@ -2,7 +2,6 @@
 #include "base/fault.h"
 #include "base/memory.h"
 #include "tests/run.h"
-#include <stdlib.h>
 
 TEST(array_grows_and_keeps_what_it_held)
 {

@@ -3,10 +3,8 @@
 #include "tests/run.h"
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 static char mark[64];
 

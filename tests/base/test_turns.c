@@ -1,7 +1,6 @@
 /* Whose turn it is: what base/turns.h promises, without a clock. */
 #include "base/turns.h"
 #include "tests/run.h"
-#include <stdlib.h>
 
 #define HOGS 120
 

@@ -4,12 +4,8 @@
 #include "cli/verb.h"
 #include "tests/run.h"
 #include "tests/walk.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #define MAX_ARGS 8
 

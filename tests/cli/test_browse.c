@@ -6,8 +6,6 @@
 #include "tests/cli/canvas_row.h"
 #include "tests/run.h"
 #include <locale.h>
-#include <stdio.h>
-#include <string.h>
 
 static struct {
 	struct sw_view v[2];

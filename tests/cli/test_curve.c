@@ -6,8 +6,6 @@
 #include "tests/run.h"
 #include "tests/walk.h"
 #include <locale.h>
-#include <stdio.h>
-#include <string.h>
 
 static struct sw_view view;
 static struct sw_curve curve;

@@ -10,8 +10,6 @@
 #include "tests/walk.h"
 #include <locale.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 static struct sw_buf b;
 

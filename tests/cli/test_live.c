@@ -10,9 +10,6 @@
 #include "tests/run.h"
 #include "tests/walk.h"
 #include <locale.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const char head[] =
 	"\"sweep\":1,\"name\":\"digits\",\"state\":\"%s\",\"cause\":null,\"method\":\"random\","

@@ -4,10 +4,7 @@
 #include "proto/json.h"
 #include "tests/run.h"
 #include "tests/walk.h"
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 /* The tests run in the root of the tree, where this file is a file. %s: that folder. */
 #define HERE "tests/cli/test_spec_path.c"

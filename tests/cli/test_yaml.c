@@ -3,8 +3,6 @@
 #include "proto/json.h"
 #include "tests/run.h"
 #include "tests/walk.h"
-#include <stdio.h>
-#include <string.h>
 
 static struct sw_buf b; /* the last result */
 static struct sw_err err;

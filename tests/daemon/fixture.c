@@ -15,12 +15,8 @@
 #include <inttypes.h>
 #include <setjmp.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #define SWEEPS 4 /* of a story, at most */
 

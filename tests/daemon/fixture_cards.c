@@ -3,9 +3,6 @@
 #include "daemon/slot/card_poll.h"
 #include "tests/daemon/fixture_world.h"
 #include "tests/run.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define CARDS     2
 #define CARD_SIZE ((int64_t)16 << 30)

@@ -2,9 +2,6 @@
 #include "tests/daemon/fixture_peer.h"
 #include "tests/daemon/fixture_world.h"
 #include "tests/run.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* How the words after a verb become parameters: a letter a word, the last ones may be missing.
  * t trial, a attempt, q seq, s step, v value of the metric, e state, n count, w wait_s, r run_cap,

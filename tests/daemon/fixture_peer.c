@@ -16,12 +16,8 @@
 #include "tests/run.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #define LINE_MAX_BYTES ((size_t)4 << 20)
 #define ASKED          600

@@ -6,9 +6,6 @@
 #include "tests/daemon/fixture_world.h"
 #include "tests/run.h"
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 struct fixture_disk fixture_disk;
 

@@ -7,10 +7,6 @@
 #include "tests/run.h"
 #include <dlfcn.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #include <uv.h>
 
 /* --- text --- */

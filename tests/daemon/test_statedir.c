@@ -3,11 +3,7 @@
 #include "daemon/statedir.h"
 #include "tests/run.h"
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static char base[64];
 

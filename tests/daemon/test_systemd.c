@@ -2,10 +2,8 @@
 #include "daemon/systemd.h"
 #include "tests/run.h"
 #include <stdbool.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 TEST(systemd_variables_are_gone_whoever_they_were_meant_for)
 {

@@ -5,7 +5,6 @@
 
 #include "kernels/ops.h"
 #include "tests/run.h"
-#include <stdlib.h>
 #ifndef SW_TEST_GPU
 #include "tests/kernels/cuda_shim/shim.h"
 #endif

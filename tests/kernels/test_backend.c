@@ -2,8 +2,6 @@
 #include "base/fault.h"
 #include "kernels/backend.h"
 #include "tests/run.h"
-#include <stdlib.h>
-#include <string.h>
 
 static const struct {
 	const char *device, *says; /* NULL: opens */

@@ -3,8 +3,6 @@
 #include "tests/kernels/cuda_queue.h"
 #include <cuda_runtime.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { N = 300 };
 

@@ -3,8 +3,6 @@
 #include "kernels/cuda/conv.h"
 #include "tests/kernels/cuda_shim/twin.h"
 #include "tests/run.h"
-#include <stdio.h>
-#include <stdlib.h>
 
 /* Every way: direct with few and with 4 channels a thread, by patches where the shape has them (1,
  * 2) or without (4, 5); columns and cuBLAS (3). */

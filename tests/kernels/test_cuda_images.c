@@ -2,8 +2,6 @@
  * beside those of kernels/cpu: bit for bit. */
 #include "tests/kernels/cuda_shim/twin.h"
 #include "tests/run.h"
-#include <stdio.h>
-#include <stdlib.h>
 
 /* --- gather_image --- */
 

@@ -4,8 +4,6 @@
 #include "kernels/cuda/linear.h"
 #include "tests/kernels/cuda_shim/twin.h"
 #include "tests/run.h"
-#include <stdio.h>
-#include <stdlib.h>
 
 static const struct shape {
 	size_t B, I, O;

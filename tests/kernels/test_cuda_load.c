@@ -7,7 +7,6 @@
 #include "kernels/ops.h"
 #include "tests/kernels/cuda_shim/shim.h"
 #include "tests/run.h"
-#include <string.h>
 
 /* cuBLAS's choice of an algorithm, and so the bits of a product, may depend on it. */
 _Static_assert(SW_CUDA_BLAS_BYTES == 33554432, "a queue's workspace of cuBLAS is 32 MiB");

@@ -1,8 +1,6 @@
 /* tests/kernels/test_cuda_losses.c — the losses of kernels/cuda beside those of kernels/cpu. */
 #include "tests/kernels/cuda_shim/twin.h"
 #include "tests/run.h"
-#include <stdio.h>
-#include <stdlib.h>
 
 /* expf and log differ by units in the last place between libraries, and sums in their order. */
 #define TOL 2e-6

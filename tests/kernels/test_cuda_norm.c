@@ -3,8 +3,6 @@
 #include "tests/kernels/cuda_shim/twin.h"
 #include "tests/run.h"
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 /* Sums in double, of which only the order differs: a float is another one in rare cases. */
 #define TOL 5e-7

@@ -6,8 +6,6 @@
 #include "tests/walk.h"
 #include <pthread.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
 sw_ops_open_fn sw_ops_cuda_open;
 

@@ -2,9 +2,6 @@
  * stand-in device, and on a GPU where there is one (built a second time with SW_TEST_GPU). */
 #include "tests/kernels/cuda_shim/twin.h"
 #include "tests/run.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* About a block of 256, and about the 3 blocks that the stand-in gives a grid. */
 static const size_t lengths[] = {

@@ -6,8 +6,6 @@
 #include "tests/kernels/cuda_shim/shim.h"
 #include "tests/run.h"
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 sw_ops_open_fn sw_ops_cuda_open;
 

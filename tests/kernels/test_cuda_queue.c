@@ -6,9 +6,6 @@
 #include "tests/walk.h"
 #include <math.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 static void nodes_are(unsigned n)

@@ -5,7 +5,6 @@
 #include "kernels/cuda/linear.h"
 #include "tests/kernels/cuda_queue.h"
 #include <cublas_v2.h>
-#include <stdlib.h>
 
 /* --- memory --- */
 

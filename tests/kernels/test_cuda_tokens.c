@@ -3,8 +3,6 @@
 #include "tests/kernels/cuda_shim/twin.h"
 #include "tests/run.h"
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 /* --- embeddings: up to 32 places the bits are the same, then a token's sums are of parts --- */
 

@@ -5,7 +5,6 @@
 #include "tests/kernels/sums.h"
 #include "tests/run.h"
 #include <math.h>
-#include <string.h>
 
 TEST(cross_entropy_is_stable_and_counts_the_first_of_equals)
 {

@@ -3,7 +3,6 @@
 #include "tests/kernels/sums.h"
 #include "tests/run.h"
 #include <math.h>
-#include <stdlib.h>
 
 /* The bound holds; and in some elements of the n an error of three units, up or down, is seen. */
 static void near_and_sharp(const struct sum *want, float *got, size_t n)

@@ -9,8 +9,6 @@
 #include "tests/run.h"
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 /* A line on a value of that key: what it must be; or that a word is not known, or a text or an
  * array is not as it should be. */

@@ -2,8 +2,6 @@
 #include "base/fault.h"
 #include "proto/frame.h"
 #include "tests/run.h"
-#include <stdio.h>
-#include <string.h>
 
 static struct sw_frame f;
 static struct sw_buf seen;

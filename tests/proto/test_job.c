@@ -5,8 +5,6 @@
 #include "proto/json.h"
 #include "tests/run.h"
 #include "tests/walk.h"
-#include <stdio.h>
-#include <string.h>
 
 #define PARAMS  "{\"lr\":0.1}"
 #define TRAINER "{\"epochs\":11}"

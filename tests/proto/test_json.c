@@ -6,9 +6,6 @@
 #include <float.h>
 #include <locale.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const struct {
 	const char *text, *ptr, *msg;

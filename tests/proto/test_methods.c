@@ -6,8 +6,6 @@
 #include "proto/rpc.h"
 #include "tests/run.h"
 #include "tests/walk.h"
-#include <stdlib.h>
-#include <string.h>
 
 static const struct {
 	const char *method, *params, *ptr, *msg; /* ptr NULL: fine */

@@ -2,7 +2,6 @@
 #include "proto/json.h"
 #include "proto/rpc.h"
 #include "tests/run.h"
-#include <string.h>
 
 /* id: what an answer to it would carry; "-": a notification. */
 static const struct {

@@ -5,7 +5,6 @@
 #include "proto/json.h"
 #include "spec/spec.h"
 #include "tests/run.h"
-#include <string.h>
 
 /* Rows write ' for ". */
 static inline cJSON *parse(const char *text)

@@ -1,8 +1,6 @@
 /* tests/spec/test_budget.c — when a sweep ends: budgets, target, plateau; and its weight. */
 #include "tests/run.h"
 #include "tests/spec/spec_text.h"
-#include <stdlib.h>
-#include <string.h>
 
 #define SEVERAL                                                                                    \
 	"{'method':'random','metrics':[{'name':'a'},{'name':'b'}],'parameters':{'x':{'min':0.0,"   \

@@ -3,7 +3,6 @@
 #include "tests/run.h"
 #include "tests/spec/spec_text.h"
 #include "tests/walk.h"
-#include <stdio.h>
 
 #define PARAMS                                                                                     \
 	"{'lr':0.1,'layers':5,'scale':5.0,'opt':'sgd a','fast':true,'slow':false,'none':null,"     \

@@ -1,8 +1,6 @@
 /* tests/spec/test_executor.c — "executor": the options of a sweep's own jobs. */
 #include "tests/run.h"
 #include "tests/spec/spec_text.h"
-#include <stdio.h>
-#include <string.h>
 
 #define SLURM(options) HEAD ",'executor':{'slurm':{" options "}}}"
 #define OF(key)        "/executor/slurm/" key

@@ -2,7 +2,6 @@
 #include "tests/run.h"
 #include "tests/spec/spec_text.h"
 #include <stdbool.h>
-#include <stdio.h>
 
 #define REST_OF     ",'parameters':{'x':{'min':0.0,'max':1.0}}}"
 #define LIST(items) "{'method':'random','metrics':[" items "]" REST_OF

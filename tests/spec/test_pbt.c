@@ -1,9 +1,6 @@
 /* tests/spec/test_pbt.c — type "pbt" of "early_terminate", and which parameters may change. */
 #include "tests/run.h"
 #include "tests/spec/spec_text.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define DRIVEN(text)                                                                               \
 	"{" METRIC ",'run_cap':8,'parameters':{'lr':{'min':0.01,'max':0.1},'k':{'value':3},"       \

@@ -1,9 +1,6 @@
 /* tests/spec/test_pruner.c — "early_terminate": every type, its keys and its mistakes. */
 #include "tests/run.h"
 #include "tests/spec/spec_text.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define PRUNED(text) HEAD ",'early_terminate':{" text "}}"
 

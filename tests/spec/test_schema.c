@@ -8,7 +8,6 @@
 #include "spec/spec.h"
 #include "tests/proto/form_check.h"
 #include "tests/run.h"
-#include <string.h>
 
 TEST(key_refuses_other_kinds_and_values_beyond_its_ends)
 {

@@ -4,9 +4,6 @@
 #include "tests/run.h"
 #include "tests/spec/spec_text.h"
 #include "tests/walk.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* ---- refused ---- */
 

@@ -4,9 +4,6 @@
 #include "tests/spec/spec_text.h"
 #include "tests/walk.h"
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* One parameter each, and what it becomes: q, mu and sigma where they are not 1, 0 and 1; and
  * whether it is warned of. */

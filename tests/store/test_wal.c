@@ -5,11 +5,7 @@
 #include "tests/run.h"
 #include <fcntl.h>
 #include <sqlite3.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #define PAGE  4096
 #define FRAME (24 + PAGE)

@@ -4,10 +4,6 @@
 #include "tests/run.h"
 #include "tests/walk.h"
 #include "trainer/check.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define SPEC(params, trainer)                                                                      \
 	"{\"name\":\"t\",\"method\":\"random\",\"metric\":{\"name\":\"val_loss\"},\"parameters\":" \

@@ -11,9 +11,6 @@
 #include "tests/run.h"
 #include "trainer/net/net.h"
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define SAMPLES 16
 #define STEPS   3

@@ -5,8 +5,6 @@
 #include "trainer/train.h"
 #include <pthread.h>
 #include <stdatomic.h>
-#include <string.h>
-#include <unistd.h>
 
 #define LANES  4
 #define TRIALS 3

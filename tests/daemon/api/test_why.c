@@ -6,8 +6,6 @@
 #include "sched/pruner/pruners.h"
 #include "spec/forms.h"
 #include "tests/spec/spec_text.h"
-#include <stdlib.h>
-#include <string.h>
 
 static const struct {
 	enum sw_pruner_kind kind;

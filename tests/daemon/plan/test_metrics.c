@@ -4,8 +4,6 @@
 #include "proto/json.h"
 #include "tests/run.h"
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 static const struct {
 	const char *metrics;

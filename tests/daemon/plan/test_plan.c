@@ -2,9 +2,6 @@
  * JSON. */
 #include "daemon/plan/plan.h"
 #include "tests/spec/spec_text.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define LOSS "{\"metric\":{\"name\":\"loss\"},\"seed\":1,"
 

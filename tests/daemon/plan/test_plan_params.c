@@ -6,9 +6,6 @@
 #include "spec/param_value.h"
 #include "tests/spec/spec_text.h"
 #include "tests/walk.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* rest: "parameters" and what follows it. */
 static struct sw_spec *read_with(const char *rest)

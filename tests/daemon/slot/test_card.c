@@ -2,8 +2,6 @@
 #include "daemon/slot/card.h"
 #include "daemon/slot/xid.h"
 #include "tests/run.h"
-#include <stdlib.h>
-#include <string.h>
 
 #define MIB    ((int64_t)1 << 20)
 #define SECOND ((int64_t)1000000)

@@ -3,10 +3,6 @@
 #include "tests/folder.h"
 #include "tests/run.h"
 #include "tests/walk.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static const struct {
 	const char *spec;

@@ -5,10 +5,6 @@
 #include "daemon/slot/slot.h"
 #include "tests/run.h"
 #include "tests/walk.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define SLOTS 4 /* gpu:0 of two lanes, gpu:1, cpu:0 */
 

@@ -6,10 +6,7 @@
 #include "tests/run.h"
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* A process with this cookie in its environment, which has begun when this returns. */
 static pid_t start_marked(const char *cookie)

@@ -4,8 +4,6 @@
 #include "daemon/slot/losses.h"
 #include "daemon/slot/slot.h"
 #include "tests/run.h"
-#include <stdlib.h>
-#include <string.h>
 
 #define GPUS 4
 

@@ -6,10 +6,6 @@
 #include "tests/folder.h"
 #include "tests/run.h"
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #define MIB ((int64_t)1 << 20)
 

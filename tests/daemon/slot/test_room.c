@@ -6,7 +6,6 @@
 #include "daemon/slot/room.h"
 #include "daemon/slot/slot.h"
 #include "tests/run.h"
-#include <string.h>
 
 #define LANES 4
 #define OWN   (SW_GPU_CONTEXT_BYTES + SW_GPU_STAYS_BYTES) /* bytes of a GPU that no trial has */

@@ -6,8 +6,6 @@
 #include "daemon/sweep/edit.h"
 #include "daemon/sweep/running.h"
 #include "tests/spec/spec_text.h"
-#include <stdlib.h>
-#include <string.h>
 
 #define SPEC                                                                                       \
 	"{\"metric\":{\"name\":\"loss\"},\"seed\":1,\"method\":\"random\",\"run_cap\":40,"         \

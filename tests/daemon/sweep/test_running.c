@@ -4,8 +4,6 @@
 #include "daemon/sweep/running.h"
 #include "tests/daemon/sweep/live.h"
 #include "tests/run.h"
-#include <stdlib.h>
-#include <string.h>
 
 #define SWEEPS 3
 

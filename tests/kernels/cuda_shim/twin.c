@@ -4,8 +4,6 @@
 #include "tests/run.h"
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #ifndef SW_TEST_GPU
 #include "tests/kernels/cuda_shim/shim.h"
 #endif

@@ -4,7 +4,6 @@
 #include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 #include <math.h>
-#include <string.h>
 
 static const struct sw_param plane[] = {
 	{.dist = SW_DIST_UNIFORM, .min = -5, .max = 10},

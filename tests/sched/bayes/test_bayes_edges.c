@@ -6,7 +6,6 @@
 #include "tests/sched/sampler/learn.h"
 #include "tests/sched/space/check.h"
 #include <math.h>
-#include <string.h>
 
 static const struct sw_param plane[] = {
 	{.dist = SW_DIST_UNIFORM, .min = -5, .max = 10},

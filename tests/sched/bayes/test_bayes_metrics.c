@@ -5,7 +5,6 @@
 #include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 #include <math.h>
-#include <string.h>
 
 #define D 4
 

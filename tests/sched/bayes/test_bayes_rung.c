@@ -7,7 +7,6 @@
 #include "tests/sched/space/check.h"
 #include "tests/sched/suite.h"
 #include <math.h>
-#include <string.h>
 
 static void check(const struct sw_space *space, const struct sw_suggestion *s)
 {

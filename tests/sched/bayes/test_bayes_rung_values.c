@@ -5,7 +5,6 @@
 #include "tests/sched/pruner/rung.h"
 #include "tests/sched/suite.h"
 #include <math.h>
-#include <string.h>
 
 static struct sw_bayes_rung_values values_of(const struct sw_sampler_config *c,
 					     const struct sw_history *h)

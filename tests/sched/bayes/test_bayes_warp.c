@@ -4,7 +4,6 @@
 #include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 #include <math.h>
-#include <string.h>
 
 enum { TRIALS = 64, KEPT_FROM = 44 };
 

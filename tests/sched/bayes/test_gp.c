@@ -5,8 +5,6 @@
 #include "tests/run.h"
 #include "tests/sched/bayes/gp_reference.h"
 #include "tests/sched/suite.h"
-#include <stdio.h>
-#include <string.h>
 
 enum { D = 4, N = 30, VARIANTS = 18 };
 

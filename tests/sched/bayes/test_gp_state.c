@@ -6,7 +6,6 @@
 #include "tests/walk.h"
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
 enum { D = 3, N = 45, BASE = 17, THETA = 3 * D + 3, ASKS = 6 };
 

@@ -4,7 +4,6 @@
 #include "tests/run.h"
 #include "tests/sched/suite.h"
 #include "tests/walk.h"
-#include <string.h>
 
 struct entry {
 	double value;

@@ -6,7 +6,6 @@
 #include "tests/sched/suite.h"
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 static inline struct sw_pruner *make_pruner(const struct sw_pruner_config *config, uint64_t seed)
 {

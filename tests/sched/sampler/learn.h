@@ -6,7 +6,6 @@
 #include "sched/sweep/samplers.h"
 #include "tests/sched/space/check.h"
 #include "tests/sched/suite.h"
-#include <string.h>
 
 static const double learn_weights[] = {0.0, 1.0, 3.0};
 

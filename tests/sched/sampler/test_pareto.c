@@ -6,7 +6,6 @@
 #include "tests/walk.h"
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 #define MOST ((size_t)60)
 

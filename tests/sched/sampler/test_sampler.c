@@ -4,7 +4,6 @@
 #include "sched/sweep/samplers.h"
 #include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
-#include <string.h>
 
 static sw_status start(struct sw_sampler **out, enum sw_sampler_kind kind,
 		       const struct sw_space *space, uint64_t seed, struct sw_err *err)

@@ -8,7 +8,6 @@
 #include "tests/sched/space/check.h"
 #include "tests/walk.h"
 #include <math.h>
-#include <stdlib.h>
 
 #define SPACES 30
 #define TRIALS 45

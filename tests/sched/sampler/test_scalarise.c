@@ -6,7 +6,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
 #define N ((size_t)200)
 

@@ -7,7 +7,6 @@
 #include "tests/sched/suite.h"
 #include <float.h>
 #include <math.h>
-#include <string.h>
 
 enum { A, B, X, Y, BATCH, WORD, FIXED, N };
 

@@ -7,7 +7,6 @@
 #include "tests/sched/suite.h"
 #include <float.h>
 #include <math.h>
-#include <stdio.h>
 
 static const double weights[] = {0.0, 1.0, 0.0, 7.0, 2.0, 0.0};
 static const double thin[] = {1.0, 1e-18, 1.0};

@@ -2,7 +2,6 @@
 #include "sched/space/space.h"
 #include "tests/run.h"
 #include "tests/sched/suite.h"
-#include <string.h>
 
 /* Parameters of the tests' space. */
 enum { OPT, MOMENTUM, NESTEROV, LAYERS, WIDTH2, FIXED, RATE, STEP, N };

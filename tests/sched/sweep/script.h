@@ -21,8 +21,6 @@
 #include "tests/sched/sweep/invariant.h"
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 struct text {
 	char s[4000];

@@ -3,7 +3,6 @@
 #include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <signal.h>
-#include <string.h>
 
 /* The drawing of sched/sweep/trial.h, written out: row from, column to. */
 static const char *const moves[SW_TRIAL_STATE_N] = {

@@ -10,9 +10,6 @@
 #include "tests/trainer/comm/baton.h"
 #include "tests/trainer/comm/fake_nccl.h"
 #include "trainer/comm/comm.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { N = 3000 };
 

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 #include "tests/trainer/comm/nccl_ranks.h"
 #include "trainer/comm/nccl.h"
-#include <string.h>
 
 enum { FIRST = 1000, DOUBLES = 3 };
 

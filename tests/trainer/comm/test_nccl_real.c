@@ -4,9 +4,6 @@
 #include "tests/run.h"
 #include "trainer/comm/comm.h"
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 TEST(nccl_of_one_rank_begins_or_says_why_not)
 {

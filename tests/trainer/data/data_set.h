@@ -8,11 +8,7 @@
 #include "tests/walk.h"
 #include "trainer/data/data.h"
 #include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static char folder[64];
 

@@ -3,7 +3,6 @@
 #include "tests/run.h"
 #include "trainer/data/split.h"
 #include <math.h>
-#include <stdlib.h>
 
 #define SEEDS 200
 

@@ -2,7 +2,6 @@
 #include "kernels/ops.h"
 #include "tests/run.h"
 #include "trainer/model/layout.h"
-#include <string.h>
 
 static const char params_text[] = "{\"l1\": 24, \"p\": 0.5, \"word\": \"x\", \"half\": 1.5, "
 				  "\"act\": \"relu\"}";

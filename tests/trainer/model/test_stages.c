@@ -3,7 +3,6 @@
 #include "trainer/model/layout.h"
 #include "trainer/model/stages.h"
 #include <cjson/cJSON.h>
-#include <stdlib.h>
 
 static struct sw_model model;
 

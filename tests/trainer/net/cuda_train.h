@@ -5,7 +5,6 @@
 #include "tests/run.h"
 #include "tests/trainer/adam.h"
 #include "trainer/train.h"
-#include <string.h>
 #ifndef SW_TEST_GPU
 #include "tests/kernels/cuda_shim/shim.h"
 #endif

@@ -3,8 +3,6 @@
  * arithmetic, as the shapes say. It prints the table. */
 #include "tests/trainer/net/cuda_train.h"
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #define BATCH     4
 #define STEP_N    4

@@ -6,8 +6,6 @@
 #include "tests/trainer/net/cuda_train.h"
 #include <math.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #define WORLD_MOST   4
 #define WEIGHTS_MOST 1000

@@ -1,7 +1,6 @@
 /* tests/trainer/net/test_cuda_graph.c — trainings whose steps are graphs, of one step and of many:
  * the bits of calls, whatever differs from step to step, and recordings that fail. */
 #include "tests/trainer/net/cuda_train.h"
-#include <stdlib.h>
 
 /* Of EPOCHS epochs of so many whole batches, the first of which is calls. */
 static size_t launches(size_t whole, size_t steps)

@@ -1,7 +1,6 @@
 /* tests/trainer/net/test_cuda_memory.c — nets that share a device, and one or several of them when
  * its memory is short. The device is the stand-in. */
 #include "tests/trainer/net/cuda_train.h"
-#include <stdlib.h>
 
 #define STAYS  ((size_t)256 << 20) /* free of the device, whatever a net would like */
 #define STEPS  6

@@ -8,7 +8,6 @@
 #include "tests/walk.h"
 #include "trainer/model/layout.h"
 #include <math.h>
-#include <stdio.h>
 
 #define STAYS ((size_t)256 << 20) /* free of the device, whatever a net would like */
 

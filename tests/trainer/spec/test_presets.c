@@ -2,9 +2,6 @@
 #include "proto/json.h"
 #include "tests/run.h"
 #include "trainer/spec/presets.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static const struct {
 	const char *preset, *params, *list;

@@ -1,9 +1,7 @@
 /* tests/worker/exec/test_answers.c — answers to a program that reads them late, or never. */
 #include "tests/run.h"
 #include "worker/exec/answers.h"
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #define ODD "{\"decision\":\"continue\",\"not_stored\":\"line 3\"}\n"
 

@@ -4,10 +4,6 @@
 #include "tests/run.h"
 #include "tests/walk.h"
 #include "worker/exec/ranks.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static struct sw_environment e;
 static struct sw_folder folder;

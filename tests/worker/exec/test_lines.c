@@ -4,11 +4,9 @@
 #include "worker/exec/lines.h"
 #include "worker/exec/output.h"
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 static struct sw_lines lines;
 static int way[2];

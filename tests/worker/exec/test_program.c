@@ -6,9 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 /* A script of sh, whose mark tells it from another lane's. */
 static void start(struct sw_program *p, const char *script, const char *mark)

@@ -1,7 +1,6 @@
 /* tests/worker/exec/test_words.c — of what a program printed, what says why it failed. */
 #include "tests/run.h"
 #include "worker/exec/words.h"
-#include <string.h>
 
 #define TRACE "Traceback (most recent call last):", "  File \"t.py\", line 1, in <module>"
 #define NO_X  "ModuleNotFoundError: No module named 'x'"

@@ -10,12 +10,8 @@
 #include "tests/run.h"
 #include "worker/link/session.h"
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 static struct daemon {
 	char path[64];

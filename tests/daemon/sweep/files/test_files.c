@@ -3,9 +3,6 @@
 #include "daemon/sweep/files/checkpoint.h"
 #include "daemon/sweep/files/files_rule.h"
 #include "tests/run.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define MB    1000000
 #define NONE  SW_SPEC_KEEP_NONE

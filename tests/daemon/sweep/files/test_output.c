@@ -3,10 +3,6 @@
 #include "base/fault.h"
 #include "daemon/sweep/files/output.h"
 #include "tests/run.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 static char path[64], old[70], held[70], dir[40];
 

@@ -22,7 +22,6 @@
 #include "sched/space/space.h"
 #include "sched/sweep/sweep.h"
 #include "tests/run.h"
-#include <stdio.h>
 
 #define SEEDS      1000
 #define A_CASE     50 /* seeds in one test */

@@ -6,7 +6,6 @@
 #include "daemon/sweep/run/suggest_state.h"
 #include "daemon/sweep/search/suggest_queue.h"
 #include "tests/run.h"
-#include <stdlib.h>
 
 /* A queue of n suggestions from trial 4, number 3 on; each knows its own trial. */
 static struct sw_suggest_queue make(uint64_t n)
