@@ -50,15 +50,13 @@ TEST_ROWS(params_are_numbers_as_the_spec_says, rows)
 	(void)snprintf(text, sizeof text, SPACE("%s"), rows[_i].params);
 	const struct sw_spec *spec = read_spec(text);
 	ck_assert_int_eq(sw_plot_params_describe(spec, &params, NULL), SW_OK);
-	(void)snprintf(text, sizeof text, "%s", rows[_i].text);
-	for (char *p = text; *p != '\0'; p++)
-		*p = *p == '\'' ? '"' : *p;
-	sw_plot_params_read(spec, params, text, out);
+	sw_plot_params_read(spec, params, quoted(rows[_i].text), out);
 	for (size_t k = 0; k < 3; k++) {
 		if (isnan(rows[_i].out[k]))
-			ck_assert_msg(isnan(out[k]), "%s: %zu is %g", text, k, out[k]);
+			ck_assert_msg(isnan(out[k]), "%s: %zu is %g", rows[_i].text, k, out[k]);
 		else
-			ck_assert_msg(out[k] == rows[_i].out[k], "%s: %zu is %g", text, k, out[k]);
+			ck_assert_msg(out[k] == rows[_i].out[k], "%s: %zu is %g", rows[_i].text, k,
+				      out[k]);
 	}
 	sw_plot_params_free(spec, params);
 }

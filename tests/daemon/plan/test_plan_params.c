@@ -27,58 +27,25 @@ static struct sw_space *space_of(const struct sw_spec *spec)
 }
 
 /* Every distribution, under every kind of condition. */
-#define RANGE(dist, min, max) "{'distribution':'" dist "','min':" #min ",'max':" #max
-#define EVERY                                                                                                                                                                                                       \
-	"'const':{'value':[1,{'a':2}]},'cat':{'values':['sgd','a\\\"b',null,true,7,0.1]},"                                                                                                                          \
-	"'weighed':{'values':[1,2,3],'probabilities':[0.1,3,0.5],'when':{'cat':['sgd',7,null]}},"                                                                                                                   \
-	"'int':" RANGE(                                                                                                                                                                                             \
-		"int_uniform", -5,                                                                                                                                                                                  \
-		9007199254740991) "},"                                                                                                                                                                              \
-				  "'intlog':" RANGE(                                                                                                                                                                \
-					  "int_log_uniform", 1,                                                                                                                                                     \
-					  1000000) ",'when':{'cat':'sgd'}},"                                                                                                                                        \
-						   "'real':" RANGE(                                                                                                                                                 \
-							   "uniform", -1.5,                                                                                                                                         \
-							   2) "},"                                                                                                                                                  \
-							      "'group':{'when':{'weighed':[1,3]},"                                                                                                                  \
-							      "'parameters':{"                                                                                                                                      \
-							      "'log':" RANGE(                                                                                                                                       \
-								      "log_uniform_values", 1e-9,                                                                                                                   \
-								      1) "},"                                                                                                                                       \
-									 "'inv':" RANGE(                                                                                                                            \
-										 "inv_log_"                                                                                                                         \
-										 "uniform_values",                                                                                                                  \
-										 0.5,                                                                                                                               \
-										 1000) "},"                                                                                                                         \
-										       "'deep':{'"                                                                                                                  \
-										       "parameter"                                                                                                                  \
-										       "s':{'q'"                                                                                                                    \
-										       ":" RANGE(                                                                                                                   \
-											       "q"                                                                                                                  \
-											       "_"                                                                                                                  \
-											       "u"                                                                                                                  \
-											       "n"                                                                                                                  \
-											       "i"                                                                                                                  \
-											       "f"                                                                                                                  \
-											       "o"                                                                                                                  \
-											       "r"                                                                                                                  \
-											       "m",                                                                                                                 \
-											       -1,                                                                                                                  \
-											       1) ",'q':0.1},"                                                                                                      \
-												  "'pow':" RANGE(                                                                                                   \
-													  "pow2",                                                                                                   \
-													  0.125,                                                                                                    \
-													  1024) "},'c':{'value':'fix','when':{'group.deep.q':[0.1,"                                                 \
-														"-0.3,0.7]}}}},'after':{'min':0,'max':3}}},"                                                        \
-														"'qlog':" RANGE(                                                                                    \
-															"q_log_uniform_values",                                                                     \
-															0.001,                                                                                      \
-															1) ",'q':0.001},"                                                                           \
-															   "'norm':{'distribution':'normal','mu':3,'sigma':0.1,'when':{'group.deep.pow':[1,2,4]}}," \
-															   "'qnorm':{'distribution':'q_normal','mu':-1,'sigma':4,'q':0.1},"                         \
-															   "'lognorm':{'distribution':'log_normal','mu':-2,'sigma':1.5},"                           \
-															   "'qlognorm':{'distribution':'q_log_normal','mu':1,'sigma':1,'q':0.5}},"                  \
-															   "'constraints':['qlog < 0.9']"
+#define EVERY                                                                                      \
+	"'const':{'value':[1,{'a':2}]},'cat':{'values':['sgd','a\\\"b',null,true,7,0.1]},"         \
+	"'weighed':{'values':[1,2,3],'probabilities':[0.1,3,0.5],'when':{'cat':['sgd',7,null]}},"  \
+	"'int':{'distribution':'int_uniform','min':-5,'max':9007199254740991},"                    \
+	"'intlog':{'distribution':'int_log_uniform','min':1,'max':1000000,'when':{'cat':'sgd'}},"  \
+	"'real':{'distribution':'uniform','min':-1.5,'max':2},"                                    \
+	"'group':{'when':{'weighed':[1,3]},'parameters':{"                                         \
+	"'log':{'distribution':'log_uniform_values','min':1e-9,'max':1},"                          \
+	"'inv':{'distribution':'inv_log_uniform_values','min':0.5,'max':1000},"                    \
+	"'deep':{'parameters':{'q':{'distribution':'q_uniform','min':-1,'max':1,'q':0.1},"         \
+	"'pow':{'distribution':'pow2','min':0.125,'max':1024},"                                    \
+	"'c':{'value':'fix','when':{'group.deep.q':[0.1,-0.3,0.7]}}}},"                            \
+	"'after':{'min':0,'max':3}}},"                                                             \
+	"'qlog':{'distribution':'q_log_uniform_values','min':0.001,'max':1,'q':0.001},"            \
+	"'norm':{'distribution':'normal','mu':3,'sigma':0.1,'when':{'group.deep.pow':[1,2,4]}},"   \
+	"'qnorm':{'distribution':'q_normal','mu':-1,'sigma':4,'q':0.1},"                           \
+	"'lognorm':{'distribution':'log_normal','mu':-2,'sigma':1.5},"                             \
+	"'qlognorm':{'distribution':'q_log_normal','mu':1,'sigma':1,'q':0.5}},"                    \
+	"'constraints':['qlog < 0.9']"
 
 static struct sw_spec *read_every(void)
 {
@@ -131,7 +98,6 @@ TEST(plan_any_point_comes_back_from_its_json_bit_for_bit)
 		sw_buf_fini(&text);
 	}
 	sw_space_destroy(space);
-	sw_spec_destroy(spec);
 }
 
 #define READ                                                                                       \
@@ -374,7 +340,6 @@ TEST(plan_space_without_memory_is_a_clean_error)
 		ck_assert((space != NULL) == (rc == SW_OK));
 		sw_space_destroy(space);
 	}
-	sw_spec_destroy(spec);
 }
 
 RUN_TESTS(NULL, NULL)
