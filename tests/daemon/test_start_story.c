@@ -5,9 +5,6 @@
 /* clang-format off */
 static const struct story stories[] = {
 	/* --- on each state of a sweep --- */
-	{"on nothing", NULL, NULL,
-	 {"daemon restarts", "",
-	  "a get", "refused -32001 /sweep: no sweep 1; there is none yet"}},
 	{"on a sweep that runs, with a trial in each state", NULL, "'run_cap':9," PROMOTE,
 	 {"a ask 4", "1.1 2.1 3.1 4.1",
 	  "a keep 1 1 1 1 0.5", "pause",

@@ -6,12 +6,6 @@
 /* clang-format off */
 static const struct story stories[] = {
 	/* --- lines and answers --- */
-	{"a line may come in pieces", NULL, NULL,
-	 {"a send {'jsonrpc':'2.0','id':1,'meth", "",
-	  "a send od':'sweep.get','params':{'sweep':9}}", "",
-	  "a send $",
-	  "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32001,\"message\":\"no sweep 9; "
-	  "there is none yet\",\"data\":{\"pointer\":\"/sweep\"}},\"id\":1}"}},
 	{"a line that is no JSON", NULL, NULL,
 	 {"a send hello$",
 	  "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32700,\"message\":\"not valid JSON "
@@ -28,9 +22,6 @@ static const struct story stories[] = {
 	  "a send []$",
 	  "{\"jsonrpc\":\"2.0\",\"error\":{\"code\":-32600,\"message\":\"an empty "
 	  "batch\"},\"id\":null}"}},
-	{"an empty line is nothing", NULL, NULL,
-	 {"a send $$$", "",
-	  "a get", "refused -32001 /sweep: no sweep 1; there is none yet"}},
 	{"a batch whose requests need the disk is answered when all are", NULL, "'run_cap':3",
 	 {"disk holds", "",
 	  "a send [{'jsonrpc':'2.0','id':1,'method':'sweep.pause','params':{'sweep':1}},{'jsonrpc':'2.0','id':2,'method':'sweep.get','params':{'sweep':8}}]$",

@@ -179,9 +179,6 @@ static const struct story stories[] = {
 	  "\"suggestion\":{\"source\":\"enqueue\",\"method\":\"random\",\"uid\":0},\"queue\":null}",
 	  "w0 next", GETS(2, 1)}},
 	/* --- lanes --- */
-	{"the lanes of a GPU are slots of one worker", "gpu:0:2", "'run_cap':9",
-	 {BOTH_BEGUN,
-	  "a devices", "gpu:0.0 BUSY 1/1, gpu:0.1 BUSY 1/2"}},
 	{"a sweep that needs a GPU waits where there is none",
 	 "cpu:1", "'run_cap':9,'resources':{'gpu':1}",
 	 {HELLO,

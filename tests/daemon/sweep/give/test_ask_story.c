@@ -6,8 +6,6 @@
 /* clang-format off */
 static const struct story stories[] = {
 	/* --- ask --- */
-	{"an ask of a sweep that there is not", NULL, "'run_cap':3",
-	 {"a ask@2", "refused -32001 /sweep: no sweep 2; the last one is 1"}},
 	{"two that ask for many take turns", NULL, "'run_cap':300",
 	 {"slow 4000", "",
 	  "disk holds", "",

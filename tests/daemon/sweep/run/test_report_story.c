@@ -165,13 +165,6 @@ static const struct story stories[] = {
 	  "refused -32601: unknown method \"trial.reprot\"; did you mean "
 	  "\"trial.report\"?"}},
 	/* --- tells --- */
-	{"a tell ends a trial, with its cause", NULL, "'run_cap':3",
-	 {"a ask 3", "1.1 2.1 3.1",
-	  "a final 1 1 COMPLETED 0.5", "1 COMPLETED",
-	  "a tell 2 1 FAILED exit:1", "2 FAILED",
-	  "a tell 3 1 INFEASIBLE no room", "3 INFEASIBLE",
-	  "rows SELECT trial, state, cause FROM trial",
-	  "1 COMPLETED -; 2 FAILED exit:1; 3 INFEASIBLE no room"}},
 	{"a client with a pruner of its own tells PRUNED, with or without a cause", NULL, "'run_cap':4",
 	 {"a ask 2", "1.1 2.1",
 	  "a report 1 1 1 1 0.1", "continue",
