@@ -34,7 +34,7 @@ E2E = {
     "trainer/file": "checkpoint checkpoint_files",
     "trainer/net": "predict",
     "worker": "pbt promote",
-    "worker/exec": "command command_crash command_lanes command_left command_ranks command_resume environment"
+    "worker/exec": "command command_crash command_left command_ranks command_resume environment"
                    " trial_dir warm warm_import warm_odd",
     "worker/link": "lanes",
 }

@@ -11,7 +11,7 @@ from harness import BIN, Daemon  # noqa: E402
 # themselves, processes and their ends, files and sockets of a real system, and answers made of many rows. The rules
 # of a sweep, of its samplers and of its spec are told by C suites and stories, which all run with sanitizers.
 SANITIZED = """
-best checkpoint checkpoint_files cli clients_trial command command_lanes command_left command_ranks
+best checkpoint checkpoint_files cli clients_trial command command_left command_ranks
 command_resume crash export export_files fairness gang gang_faults gpu_auto gpu_gangs gpu_lanes
 gpus lanes limits machine_limits memory pbt predict promote replay replay_altered
 result_schemas simulate socket_safety state_safety stop system train warm

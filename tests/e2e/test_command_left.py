@@ -9,7 +9,7 @@ import tempfile
 
 import pytest
 
-from harness import ROOT, Daemon, alive, asha, others_may_run, wait_until
+from harness import ROOT, Daemon, alive, others_may_run, wait_until
 from programs import own, wait_file
 
 USERS = itertools.count(60000 + os.getpid() % 1000 * 5)  # one a test: processes are counted by user
@@ -152,21 +152,3 @@ def test_program_whose_trial_has_ended_is_not_forgotten_in_its_grace(daemon, cli
         wait_until(lambda: not alive(worker), "the worker's end")
     client.wait_sweep(client.submit(own(tmp_path, "report(loss=1)")))
     assert not held(tmp_path)
-
-
-def test_paused_trial_is_not_resumed_while_its_program_ends(start, tmp_path):
-    """Each attempt leaves a process that only the end of its grace ends."""
-    client = start("cpu:3").client()
-    sweep = client.submit(own(tmp_path, SCRIPT + """
-    os.fork() or time.sleep(1000)
-    step = load()
-    while True:
-        step += 1
-        save(step)
-        if report(step, loss=params["x"]) != "continue":
-            break
-    """, run={"grace_s": 1}, run_cap=4, early_terminate=asha(variant="promote", max_t=4, reduction_factor=2)))
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
-    assert max(len(client.call("trial.get", sweep=sweep, trial=t + 1)["attempts"]) for t in range(4)) > 1
-    assert not os.path.exists(tmp_path / "beside"), "two attempts of a trial at once"
-    wait_until(lambda: not held(tmp_path), "nothing left")

@@ -153,20 +153,6 @@ if rank == 0:
 
 
 @pytest.mark.slots("cpu:2")
-def test_ranks_of_a_trial_that_is_pruned_end(daemon, client, tmp_path):
-    sweep = client.run(ranks(tmp_path, 2, """
-step = 0
-while True:
-    step += 1
-    total(rank)
-    if rank == 0:
-        report(step, loss=5)  # and goes on, whatever the answer is
-""", run={"grace_s": 0.1}, early_terminate={"type": "threshold", "upper": 1}))
-    assert client.trials(sweep)[0]["state"] == "PRUNED"
-    wait_until(lambda: not marked(daemon), "nothing left of the ranks")
-
-
-@pytest.mark.slots("cpu:2")
 def test_other_ranks_may_end_after_the_first(client, tmp_path):
     sweep = client.submit(ranks(tmp_path, 2, """
 if rank == 0:

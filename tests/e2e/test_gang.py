@@ -5,8 +5,10 @@ import os
 import pytest
 
 from checkpoints import assert_continued, curve, curves, log, replay, undisturbed
-from gangs import FACTS, MICROBATCHES, Machine, alone, lead, long, shared, small
-from harness import sweep_command, wait_until
+from gangs import FACTS, MICROBATCHES, Machine, alone, shared, small
+from harness import sweep_command
+
+pytestmark = pytest.mark.slots("cpu:2")
 
 
 def assert_close(got, want):
@@ -58,9 +60,8 @@ def test_gang_trains_as_slots_without_stages_do_in_parts(start, tmp_path, world,
     machine.check()
 
 
-def test_batch_norms_of_a_gang_with_sync_are_those_of_one_slot(start):
+def test_batch_norms_of_a_gang_with_sync_are_those_of_one_slot(client):
     """The last batch of 131 rows has 11, the first rank's."""
-    client = start("cpu:2").client()
     one = small(run_cap=1, dataset={"format": "synthetic", "image": [2, 8, 8], "rows": 163, "classes": 3},
                 layers=[{"conv2d": {"out": 6, "kernel": 3}}, "batchnorm", "relu", {"maxpool2d": 2}, "flatten",
                         {"linear": 3}], parameters={"lr": {"value": 0.05}, "batch_size": {"value": 30}})
@@ -77,13 +78,8 @@ def test_batch_norms_of_a_gang_with_sync_are_those_of_one_slot(start):
     assert "batch norms take the rows of all ranks" in said[1] and not said[0] + said[2], said
 
 
-BY_ROWS_AND_BY_LAYERS = pytest.mark.parametrize("stages", [1, 2])
-
-
-@BY_ROWS_AND_BY_LAYERS
-def test_asha_promote_pauses_gangs_and_continues_every_curve_exactly(start, stages):
-    daemon = start("cpu:2")
-    client = daemon.client()
+@pytest.mark.parametrize("stages", [1, 2])
+def test_asha_promote_pauses_gangs_and_continues_every_curve_exactly(daemon, client, stages):
     spec = shared(small(run_cap=9, epochs=9, parameters={**FACTS, "lr": {"min": 0.001, "max": 0.2}}), stages=stages)
     whole = undisturbed(client, spec, 9)
     sweep = client.submit({**spec, "early_terminate": {"type": "asha", "variant": "promote", "max_t": 9,
@@ -92,46 +88,3 @@ def test_asha_promote_pauses_gangs_and_continues_every_curve_exactly(start, stag
     assert sum(t["attempt"] > 1 for t in client.trials(sweep)) >= 3
     assert_continued(curves(client, sweep), whole)
     replay(daemon, sweep)
-
-
-@BY_ROWS_AND_BY_LAYERS
-def test_cancelled_gang_leaves_nothing(start, stages):
-    daemon = start("cpu:2")
-    client = daemon.client()
-    machine = Machine(daemon, client)
-    sweep = client.submit(shared(long(epochs=100000), stages=stages))
-    pid = wait_until(lambda: lead(client, sweep), "the trial")
-    wait_until(lambda: (client.trials(sweep)[0]["step"] or 0) > 1, "an epoch")
-    client.call("sweep.cancel", sweep=sweep)
-    machine.check()
-    assert lead(client, sweep) is None and pid in [s["pid"] for s in client.slots()]  # the worker lives on
-    after = client.submit(shared(small()))
-    assert client.wait_sweep(after)["counts"]["COMPLETED"] == 2
-
-
-@pytest.mark.once("trains for minutes with sanitizers")
-def test_gang_trains_on_while_the_daemon_is_gone_and_is_adopted(start):
-    daemon = start("cpu:2")
-    client = daemon.client()
-    spec = shared(long(epochs=100))
-    whole = undisturbed(client, {**spec, "run_cap": 2}, 2)[1]
-    sweep = client.submit(spec)
-    pid = wait_until(lambda: lead(client, sweep), "the trial")
-    wait_until(lambda: (client.trials(sweep)[0]["step"] or 0) > 1, "an epoch")
-    daemon.kill9()
-    daemon.start()
-    client = daemon.client()
-    wait_until(lambda: lead(client, sweep) == pid, "the same process")
-    assert client.wait_sweep(sweep)["state"] == "COMPLETED"
-    assert client.trials(sweep)[0]["attempt"] == 1
-    assert curve(client, sweep, 1) == whole
-
-
-def test_gang_without_the_memory_is_infeasible_as_one_slot_is(start):
-    client = start("cpu:2", "--cpu-memory", "300K").client()
-    spec = small(run_cap=1, parameters={**FACTS, "width": {"value": 4000}})
-    for sweep in (client.submit(shared(spec)), client.submit(spec)):
-        client.wait_sweep(sweep)
-        trial, = client.trials(sweep)
-        assert (trial["state"], trial["cause"]) == ("INFEASIBLE", "oom"), trial
-        assert trial["attempt"] == 1

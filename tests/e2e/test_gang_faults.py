@@ -9,6 +9,8 @@ from checkpoints import curve, undisturbed
 from gangs import Machine, lead, long, shared
 from harness import Daemon, alive, wait_until
 
+pytestmark = pytest.mark.slots("cpu:2")
+
 MOMENTS = int(os.environ.get("SWEEPD_GANG_MOMENTS", "2"))
 
 
@@ -23,10 +25,8 @@ def whole(tmp_path_factory):
 
 @pytest.mark.long
 @pytest.mark.parametrize("stages", [1, 2])
-def test_ranks_killed_at_any_moment_end_the_attempt_and_the_next_has_the_same_curve(start, whole, stages):
+def test_ranks_killed_at_any_moment_end_the_attempt_and_the_next_has_the_same_curve(daemon, client, whole, stages):
     rng = random.Random(stages)
-    daemon = start("cpu:2")
-    client = daemon.client()
     machine = Machine(daemon, client)
     for _ in range(MOMENTS):
         sweep = client.submit(shared(long(), stages=stages))
@@ -43,9 +43,7 @@ def test_ranks_killed_at_any_moment_end_the_attempt_and_the_next_has_the_same_cu
         machine.check()
 
 
-def test_ranks_end_with_a_daemon_that_ends(start):
-    daemon = start("cpu:2")
-    client = daemon.client()
+def test_ranks_end_with_a_daemon_that_ends(daemon, client):
     sweep = client.submit(shared(long(epochs=100000)))
     pid = wait_until(lambda: lead(client, sweep), "the trial")
     assert daemon.term() == 0

@@ -63,10 +63,8 @@ def check_ended(client, sweep):
 
 
 @pytest.mark.parametrize("seed", first_again(range(4)))
-def test_pbt_with_workers_and_daemon_killed_continues_every_curve_exactly(start, seed):
+def test_pbt_with_workers_and_daemon_killed_continues_every_curve_exactly(daemon, client, seed):
     rng = random.Random(seed)
-    daemon = start("cpu:2")
-    client = daemon.client()
     spec = copies() | {"seed": 200 + seed}
     spec["trainer"]["batch_size"] = 16
     sweep = client.submit(spec)

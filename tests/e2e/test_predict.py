@@ -16,6 +16,8 @@ import data_files
 import plain_net as net
 from harness import BIN, DEADLINE, ROOT, environment, sweep_command, trained
 
+pytestmark = pytest.mark.slots("cpu:1")
+
 NOWHERE = "/nowhere/socket"  # predict asks no daemon
 
 
@@ -133,7 +135,7 @@ def test_numbers_of_a_regression_are_those_of_a_plain_forward_pass(start, tmp_pa
     assert predicted(model, unlabelled) == got
 
 
-def test_raw_rows_of_a_table_give_what_was_reported_of_them(start, tmp_path):
+def test_raw_rows_of_a_table_give_what_was_reported_of_them(daemon, client, tmp_path):
     """Text, holes, dates and prices: the rows that a trial was validated on, and those that none has seen, are the last
     ones by the date. They are judged in prices."""
     rows = [["id", "area", "zone", "sold", "price"]]
@@ -146,8 +148,6 @@ def test_raw_rows_of_a_table_give_what_was_reported_of_them(start, tmp_path):
     for path, lines in ((own, rows), (bare, [r[3::-1] for r in rows])):
         with open(path, "w", encoding="utf-8", newline="") as file:
             csv.writer(file).writerows(lines)
-    daemon = start("cpu:1")
-    client = daemon.client()
     spec = trained(epochs=30, run_cap=1, layers=[{"linear": 16}, "relu", {"linear": 1}], dataset={
         "format": "csv", "path": str(own), "label": "price", "split": {"by": "sold", "test": 0.1}},
                    parameters={"lr": {"value": 0.01}})
@@ -264,9 +264,7 @@ def test_file_that_another_program_wrote_again_predicts_the_same(start, tmp_path
     assert predicted(again, source) == predicted(model, source)
 
 
-def test_sweep_as_a_model_is_its_best_trial_and_leaves_no_file(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_sweep_as_a_model_is_its_best_trial_and_leaves_no_file(daemon, client, tmp_path):
     client.wait_sweep(client.submit({**trained(epochs=2, run_cap=3), "name": "wine"}))
     data, model, folder = os.path.join(ROOT, "data", "wine.csv"), tmp_path / "m", tmp_path / "tmp"
     folder.mkdir()

@@ -7,6 +7,8 @@ from again import first_again
 from checkpoints import assert_continued, curves, kill_on_the_way, replay, undisturbed
 from harness import example
 
+pytestmark = pytest.mark.slots("cpu:2")
+
 
 def promoted(**more):
     """27 trials of the example, without the target that might end it early."""
@@ -31,10 +33,8 @@ def check_ended(client, sweep, run_cap):
 
 
 @pytest.mark.parametrize("seed", first_again(range(4)))
-def test_promote_with_workers_and_daemon_killed_continues_every_curve_exactly(start, seed):
+def test_promote_with_workers_and_daemon_killed_continues_every_curve_exactly(daemon, client, seed):
     rng = random.Random(seed)
-    daemon = start("cpu:2")
-    client = daemon.client()
     spec = promoted(seed=100 + seed)
     # epochs long enough to be met in their middle
     spec["parameters"] |= {"batch_size": {"values": [8, 16]}, "lr": {"min": 0.001, "max": 0.1}}

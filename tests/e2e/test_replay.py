@@ -29,8 +29,7 @@ ONCE = [pytest.param(*pair, marks=pytest.mark.once("as with another pruner")) fo
 
 
 @pytest.mark.parametrize("method, pruner", [*((method, "stop") for method in METHODS), *ONCE])
-def test_sweep_with_kills_replays_as_it_is_stored(start, method, pruner):
-    daemon = start()
+def test_sweep_with_kills_replays_as_it_is_stored(daemon, method, pruner):
     more = {"early_terminate": PRUNERS[pruner]} if PRUNERS[pruner] else {}
     life = Life(daemon, 7, searched(method, run_cap=200, **more)).live(60, kills=(5, 21, 40)).end()
     counts = life.client.sweep(life.sweep)["counts"]
@@ -45,8 +44,7 @@ def test_sweep_with_kills_replays_as_it_is_stored(start, method, pruner):
     assert (pauses > 5) == (pruner == "promote"), pauses
 
 
-def test_open_database_is_not_disturbed_and_a_copy_works(start, tmp_path):
-    daemon = start()
+def test_open_database_is_not_disturbed_and_a_copy_works(daemon, tmp_path):
     life = Life(daemon, 3, searched("tpe", run_cap=100, early_terminate=asha(max_t=9))).live(40)
     copy = tmp_path / "copy"
     shutil.copytree(daemon.state, copy)  # with the log beside it

@@ -161,20 +161,6 @@ def test_log_that_is_damaged_before_its_end_is_said_once(daemon, client, at):
     assert log(daemon).count(" warn store.wal ") == 1
 
 
-def test_log_cut_by_kill_9_is_nothing_to_warn_of(daemon):
-    for _ in range(8):
-        client = daemon.client()
-        sweep = client.submit(driven(run_cap=400))
-        for trial in client.ask(sweep, 300):
-            client.send({"jsonrpc": "2.0", "id": 1, "method": "trial.tell", "params": {
-                "sweep": sweep, "trial": trial["trial"], "attempt": trial["attempt"],
-                "state": "COMPLETED", "metrics": {"loss": 1}}})
-        client.receive()
-        daemon.kill9()
-        daemon.start()
-    assert "warn store.wal" not in log(daemon)
-
-
 # --- the database in a folder of its own ---
 
 def test_database_in_a_folder_of_its_own(tmp_path, start):

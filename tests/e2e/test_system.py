@@ -169,15 +169,6 @@ def test_workers_do_not_inherit_an_ignored_hangup(start):
     assert not int(ignored, 16) & 1 << (signal.SIGHUP - 1)
 
 
-def test_log_shows_a_name_as_one_value(daemon, client):
-    sweep = client.submit(driven(name='a" uid=0 state=COMPLETED x="'))
-    client.call("sweep.edit", sweep=sweep, run_cap=21)
-    line, = logged(daemon, "sweep.submit")
-    assert r'sweep=1 name="a\" uid=0 state=COMPLETED x=\"" method=random uid=' in line
-    line, = logged(daemon, "sweep.edit")
-    assert line.endswith(r'edit="{\"run_cap\":21,\"from\":{\"run_cap\":20}}"' + "\n"), line
-
-
 def test_error_carries_nothing_that_turns_or_moves_text(client):
     said = client.refused("sweep.submit", spec=driven(**{"a\x9b2J\u202eb\x7f": 1}))
     assert '"a?2J?b?"' in said.message and said.pointer == "/spec/a?2J?b?"

@@ -7,6 +7,8 @@ import pytest
 
 from harness import RpcError, asha, example, sweep_command, trained
 
+pytestmark = pytest.mark.slots("cpu:2")
+
 
 TIMES = {"seconds", "samples_per_s", "time_ms", "created_ms", "ended_ms"}
 
@@ -37,8 +39,7 @@ def test_same_seed_on_one_slot_twice_gives_the_same_bytes(start):
     assert len(states) == 12 and "PRUNED" in states and "COMPLETED" in states
 
 
-def test_parameter_names_the_activation_of_a_layer(start):
-    client = start("cpu:2").client()
+def test_parameter_names_the_activation_of_a_layer(client):
     net = [{"linear": 8}, {"activation": "act"}, {"linear": 3}]
     acts, fixed = ["relu", "tanh", "gelu", "silu", "sigmoid"], {"lr": {"value": 0.05}, "batch_size": {"value": 16}}
     space = {**fixed, "act": {"values": acts}}
@@ -51,8 +52,7 @@ def test_parameter_names_the_activation_of_a_layer(start):
         client.call("sweep.validate", spec=spec)
 
 
-def test_example_runs_to_its_end(start):
-    client = start("cpu:2").client()
+def test_example_runs_to_its_end(client):
     sweep = client.submit(example("wine"))
     got = client.wait_sweep(sweep)
     assert got["state"] == "COMPLETED" and got["counts"]["COMPLETED"] == 18
@@ -74,10 +74,8 @@ LEARNED = {
 @pytest.mark.once("what is learned is seen in release: minutes with sanitizers")
 @pytest.mark.long
 @pytest.mark.parametrize("name", LEARNED)
-def test_example_learns(start, name):
+def test_example_learns(daemon, client, name):
     epochs, values, least, metric = LEARNED[name]
-    daemon = start("cpu:2")
-    client = daemon.client()
     spec = example(name)
     spec.pop("early_terminate", None)
     spec["run_cap"], spec["trainer"]["epochs"] = 1, epochs

@@ -2,9 +2,13 @@
 import re
 import textwrap
 
+import pytest
+
 from harness import merged
 from programs import output
 from test_warm import outcome, warm
+
+pytestmark = pytest.mark.slots("cpu:1")
 
 HEAVY = "site-packages/heavy.py"
 LATE = """
@@ -189,7 +193,7 @@ def odd(folder, files, script, is_warm):
     return spec
 
 
-def test_what_the_table_of_the_docs_names_is_all_that_differs(start, tmp_path):
+def test_what_the_table_of_the_docs_names_is_all_that_differs(daemon, client, tmp_path):
     """Of what a package makes at its import, and of the launcher's own (docs/programs.md): the second and third trial."""
     files, script = {HEAVY: """
         import os, random
@@ -201,17 +205,13 @@ def test_what_the_table_of_the_docs_names_is_all_that_differs(start, tmp_path):
         import mine, heavy, random
         print(len(heavy.forks), sys._getframe(1) is not None, *heavy.made, random.random())
         """
-    daemon = start("cpu:1")
-    client = daemon.client()
     sweep = client.run(merged(odd(tmp_path, files, script, True), {"run_cap": 3}))
     first, second, third = (output(daemon, sweep, t).split() for t in (1, 2, 3))
     assert (first[0], first[1], second[0], third[0]) == ("False", "0", "True", "True") and int(second[1]) > 0
     assert second[2:7] == third[2:7] and second[7] != third[7]
 
 
-def test_odd_programs_are_what_they_are_cold_or_say_why_they_start_cold(start, tmp_path):
-    daemon = start("cpu:1")
-    client = daemon.client()
+def test_odd_programs_are_what_they_are_cold_or_say_why_they_start_cold(daemon, client, tmp_path):
     wrong = {}
     for i, (name, (files, script, why)) in enumerate(ODD.items()):
         cold, warm_ = (outcome(daemon, client, client.submit(odd(tmp_path / f"{i}-{is_warm}" / "same", files, script, is_warm)))

@@ -30,12 +30,10 @@ def words(client, sweep, trial):
     (PLANE, lambda p: 1e6 + bowl(p), -40),
     ({"x": {"min": 1, "max": 6}, "y": {"min": 1, "max": 6}}, lambda p: p["x"] + p["y"], -1e12)],
     ids=["that cancels", "that is no number"])
-def test_every_suggestion_of_a_model_says_its_improvement_in_json_and_text(start, space, value,
+def test_every_suggestion_of_a_model_says_its_improvement_in_json_and_text(daemon, client, space, value,
                                                                            least):
     """The bowl is soon known to many digits: what is left to gain cancels beside a million. Of the
     plane all is known soon, and the points that are left have no chance."""
-    daemon = start()
-    client = daemon.client()
     sweep = client.submit(plane("bayes", parameters=space, run_cap=36))
     run_out(client, sweep, value)
     logs = []
@@ -75,9 +73,7 @@ def two_metrics(client, **more):
     return sweep
 
 
-def test_suggestion_for_two_metrics_names_what_it_was_chosen_by(start):
-    daemon = start()
-    client = daemon.client()
+def test_suggestion_for_two_metrics_names_what_it_was_chosen_by(daemon, client):
     sweep = two_metrics(client)
     seen = set()
     for trial in range(1, 25):
