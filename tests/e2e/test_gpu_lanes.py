@@ -1,6 +1,5 @@
 """Lanes and parts of a GPU, with stand-ins for NVML and for the CUDA module (tests/e2e/gpus.py)."""
-from gpus import (LARGE, MIB, NEEDS_FAKES, OWN, SMALL, attempts_of, gpus, idle, machine, running,  # noqa: F401
-                  wait_slots)
+from gpus import MIB, NEEDS_FAKES, OWN, SMALL, attempts_of, gpus, idle, machine, running, wait_slots  # noqa: F401
 from harness import slow, wait_until
 
 pytestmark = NEEDS_FAKES
@@ -30,34 +29,10 @@ def test_what_a_gpu_used_is_shared_by_lanes(machine):
     assert most["gpu_util"] == least["gpu_util"] == 40
 
 
-def test_lanes_under_gpu_memory_count_alone(machine):
-    """Each has its own part of the bound: what the plan says of the largest does not count."""
-    spec, needs = large(machine, epochs=1000, resources={"gpu": 0.5})
-    daemon, client = idle(machine("gpu:0:2", {**SMALL, "total": 100 + OWN + needs * 3 // 2}, options=("--gpu-memory", "1G")))
-    sweep = client.submit(spec)
-    wait_until(lambda: len(running(client)) == 2, "two trials at once")
-    client.call("sweep.cancel", sweep=sweep)
-
-
 def why_of_the_next(client, sweep):
     client.call("trial.enqueue", sweep=sweep, params={})
     waits = [t["trial"] for t in client.trials(sweep) if t["state"] == "PENDING"]
     return client.call("trial.why", sweep=sweep, trial=waits[0])["text"]
-
-
-def test_why_says_what_a_free_lane_lacks(machine):
-    daemon, client = idle(machine("gpu:0:4+cpu:1", SMALL, env={"SWEEPD_RESERVE_MS": "0"}))
-    one = slow(epochs=1000, run_cap=3, resources={"gpu": 0.25})
-    many = client.submit(one)
-    wait_until(lambda: len(running(client)) == 3, "three trials")
-    two = client.submit(slow(epochs=2, run_cap=1, resources={"gpu": 0.5}))
-    why = why_of_the_next(client, two)
-    assert "4 of 5 suit, 0 free" in why and "gpu:0.3 free (it takes 2 lanes, 1 free, kept for it for 0 s)" in why, why
-    assert "cpu:0 free" in why and "cpu:0 free (" not in why, why
-    other = client.submit({**one, "run_cap": 1})
-    assert "gpu:0.3 free (kept for sweep 2 for 0 s)" in why_of_the_next(client, other)
-    for sweep in (many, two, other):
-        client.call("sweep.cancel", sweep=sweep)
 
 
 def test_why_says_that_memory_is_short(machine):
