@@ -98,13 +98,6 @@ def test_plain_study_with_the_daemons_sampler_and_pruner(user, method):
     assert user.best(sweep["sweep"])["value"] == study.best_value
 
 
-def test_pruner_of_the_daemon_under_another_sampler(user):
-    study = sweepd.optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1), study_name=uuid.uuid4().hex)
-    study.optimize(lambda trial: reported(trial, [trial.suggest_float("x", 0, 1)] * 4), n_trials=20)
-    assert any(trial.state.name == "PRUNED" for trial in study.trials)
-    same_trials(user, study)
-
-
 def test_trials_that_never_ask_whether_to_end_are_whole(user):
     def objective(trial):
         x = trial.suggest_float("x", 0, 1)
@@ -119,41 +112,9 @@ def test_trials_that_never_ask_whether_to_end_are_whole(user):
         sweepd.optuna.Sampler("grid")
 
 
-def test_study_with_branches_layers_and_objects(user):
-    shapes = [(8,), (8, 8), len]
-
-    def objective(trial):
-        shape = trial.suggest_categorical("shape", shapes)
-        assert any(shape is one or shape == one for one in shapes)
-        n = trial.suggest_int("n", 1, 3)
-        trial.set_user_attr("model", threading_lock := uuid.uuid4())
-        trial.set_user_attr("open", open)
-        assert trial.user_attrs["model"] == threading_lock
-        return sum(trial.suggest_float(f"units {i}", 0, 1) for i in range(n))
-
-    study = sweepd.optuna.create_study()
-    study.enqueue_trial({"n": 3, "shape": (8, 8)})
-    study.optimize(objective, n_trials=25)
-    assert study.trials[0].params["shape"] == (8, 8) and study.trials[0].user_attrs["open"] is open
-    sweep, rows = mirror(user, study)
-    assert sweep["counts"]["COMPLETED"] == 25
-    assert sweep["spec"]["parameters"]["units_2"]["when"] == {"n": [3]}
-    assert sorted(row["value"] for row in rows) == sorted(trial.value for trial in study.trials)
-    assert sweepd.optuna.importance.get_param_importances is optuna.importance.get_param_importances
-
-
 def ran(study, objective, n):
     study.optimize(objective, n_trials=n)
     return study
-
-
-def test_study_that_goes_on_has_one_sweep(user):
-    study = sweepd.optuna.create_study(sampler=sweepd.optuna.Sampler("tpe", seed=3))
-    for n in (20, 5):
-        ran(study, lambda trial: (trial.suggest_float("x", -10, 10) - 2) ** 2, n)
-    sweep = same_trials(user, study)
-    assert (sweep["sweep"], sweep["run_cap"], sweep["counts"]["COMPLETED"]) == (study.sweep, 25, 25)
-    assert sum(row["name"] == study.study_name for row in user.sweeps()) == 1
 
 
 @pytest.mark.parametrize("pruner, settings, first", [
@@ -226,18 +187,19 @@ def test_trials_that_fail_teach_nothing_and_the_study_goes_on(user):
     assert len(study.trials) == 7 and mirror(user, study)[0]["state"] == "COMPLETED"
 
 
-def test_enqueued_trials_are_taken_and_those_outside_are_not_the_sweeps(user):
+def test_enqueued_trials_and_objects_are_taken_and_those_outside_are_not_the_sweeps(user):
     def objective(trial):
-        return trial.suggest_float("x", 0, 1) + trial.suggest_int("n", 0, 3)
+        trial.set_user_attr("open", open)
+        return trial.suggest_float("x", 0, 1) + len(trial.suggest_categorical("shape", [(8,), (8, 8)]))
 
     study = sweepd.optuna.create_study()
-    study.enqueue_trial({"x": 0.25, "n": 2})
+    study.enqueue_trial({"x": 0.25, "shape": (8, 8)})
     ran(study, objective, 3)
     study.enqueue_trial({"x": 0.5})
     study.enqueue_trial({"x": 7.0})
     with pytest.warns(UserWarning, match="value 7.0 is out of range"):
         ran(study, objective, 3)
-    assert study.trials[0].params == {"x": 0.25, "n": 2}
+    assert study.trials[0].params == {"x": 0.25, "shape": (8, 8)} and study.trials[0].user_attrs["open"] is open
     assert study.trials[3].params["x"] == 0.5 and study.trials[4].params["x"] == 7.0
     assert not [row for row in mirror(user, study)[1] if row["params"]["x"] > 1 and row["state"] == "COMPLETED"]
 
