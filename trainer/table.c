@@ -54,7 +54,7 @@ static size_t becomes(const struct sw_table_column *c, char out[160])
 		(void)snprintf(out, 160, "left out: %s", c->why);
 	} else if (c->kind == SW_KIND_NUMBER) {
 		n = 1;
-		(void)snprintf(out, 160, "1 number, scaled%s", holes);
+		(void)snprintf(out, 160, "a number, scaled%s", holes);
 	} else if (c->kind == SW_KIND_DATE) {
 		n = SW_DATE_PARTS;
 		(void)snprintf(out, 160, "3 numbers: day, month, day of the week%s", holes);

@@ -21,14 +21,14 @@ LAYERS = [{"linear": 16}, "batchnorm", "gelu", {"residual": [{"linear": 16}, "si
 
 def cells(r):
     """A row: numbers with a hole and with marks between thousands, words, one of a few rows, a flag, a date, codes with
-    zeros in front, spaces within quotes, the targets."""
+    zeros in front, spaces within quotes, a number that is mostly 0, the targets."""
     return ["" if r % 9 == 0 else f"{r * 37 % 101 / 8}", f"{r * 31 % 7 + 1},{r * 83 % 1000:03}", "abc"[r % 3] + ("?" * (r == 3)),
             "NA" if r % 5 == 0 else f"w{r % 50}", str(r % 4 < 2), f"2024-{r % 12 + 1:02}-{r % 28 + 1:02} {r % 24:02}:30",
-            "" if r % 8 == 0 else str(r % 5), f"{r % 20:05}", " A " if r % 3 else "B ",
+            "" if r % 8 == 0 else str(r % 5), f"{r % 20:05}", " A " if r % 3 else "B ", f"{r % 60 * 100 if r % 7 == 1 else 0}",
             ("low", "high", "top")[r * 7 % 3 if r % 4 else 0], f"{250000 + r * 37 % 101 * 900}"]
 
 
-NAMES = ["a", "b", "c", "d", "flag", "seen", "rooms", "zip", "zone", "class", "price"]
+NAMES = ["a", "b", "c", "d", "flag", "seen", "rooms", "zip", "zone", "gain", "class", "price"]
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,9 @@
 
 size_t sw_input_features(const struct sw_input *in)
 {
-	return (in->kind == SW_KIND_CATEGORY ? in->values.n : 1) + in->hole;
+	const struct sw_scaling *s = &in->scale;
+
+	return (in->kind == SW_KIND_CATEGORY ? in->values.n : s->pieces ? s->n - 1 : 1) + in->hole;
 }
 
 /* --- numbers --- */
@@ -60,8 +62,8 @@ static double rank_of(const double *q, size_t n, double v)
 
 static float scaled(const struct sw_scaling *s, double v)
 {
-	if (s->quantile) {
-		const double rank = rank_of(s->quantile, s->n, v);
+	if (s->point) {
+		const double rank = rank_of(s->point, s->n, v);
 
 		return (float)sw_normal_quantile(fmin(fmax(rank, RANK_LEAST), 1 - RANK_LEAST));
 	}
@@ -72,6 +74,21 @@ static float scaled(const struct sw_scaling *s, double v)
 	/* far out the square has no double */
 	return (float)(fabs(z) > 1e100 ? copysign(s->clip, z)
 				       : z / sqrt(1 + z / s->clip * (z / s->clip)));
+}
+
+/* Returns how many inputs there were. */
+static size_t number_put(const struct sw_scaling *s, double v, float *x)
+{
+	if (!s->pieces) {
+		*x = scaled(s, v);
+		return 1;
+	}
+	for (size_t i = 0; i + 1 < s->n; i++) {
+		const double part = (v - s->point[i]) / (s->point[i + 1] - s->point[i]);
+
+		x[i] = (float)fmin(fmax(part, 0), 1);
+	}
+	return s->n - 1;
 }
 
 /* --- a row --- */
@@ -138,7 +155,7 @@ sw_status sw_encoder_row(struct sw_encoder *e, const struct sw_csv_reader *r, co
 
 		if (rc != SW_OK)
 			return rc;
-		*x++ = scaled(&in->scale, is ? v : in->fill);
+		x += number_put(&in->scale, is ? v : in->fill, x);
 		if (in->hole)
 			*x++ = is ? 0 : 1;
 	}
@@ -149,7 +166,7 @@ void sw_encoder_fini(struct sw_encoder *e)
 {
 	for (size_t i = 0; i < e->n; i++) {
 		free(e->input[i].name);
-		free(e->input[i].scale.quantile);
+		free(e->input[i].scale.point);
 		sw_texts_fini(&e->input[i].values);
 	}
 	free(e->input);
@@ -191,13 +208,15 @@ static void input_write(struct sw_jw *w, const struct sw_input *in)
 		if (!isnan(v) && v != numbers[i].absent)
 			sw_jw_knum(w, numbers[i].key, v);
 	}
-	if (in->kind == SW_KIND_CATEGORY || in->scale.quantile)
-		sw_jw_karr(w, in->scale.quantile ? "quantiles" : "values");
+	if (in->kind == SW_KIND_CATEGORY || in->scale.point)
+		sw_jw_karr(w, in->scale.pieces  ? "pieces"
+			      : in->scale.point ? "quantiles"
+						: "values");
 	for (size_t i = 0; i < in->values.n; i++)
 		sw_jw_str(w, sw_texts_text(&in->values, i));
-	for (size_t i = 0; in->scale.quantile && i < in->scale.n; i++)
-		sw_jw_num(w, in->scale.quantile[i]);
-	if (in->kind == SW_KIND_CATEGORY || in->scale.quantile)
+	for (size_t i = 0; in->scale.point && i < in->scale.n; i++)
+		sw_jw_num(w, in->scale.point[i]);
+	if (in->kind == SW_KIND_CATEGORY || in->scale.point)
 		sw_jw_arr_end(w);
 	sw_jw_obj_end(w);
 }
@@ -237,7 +256,8 @@ static bool place_is(const cJSON *v, size_t *out)
 
 static sw_status scale_read(struct sw_input *in, const cJSON *json)
 {
-	const cJSON *list = sw_json_get(json, "quantiles"), *one;
+	const cJSON *pieces = sw_json_get(json, "pieces"), *one;
+	const cJSON *list = pieces ? pieces : sw_json_get(json, "quantiles");
 	const int n = cJSON_GetArraySize(list);
 	bool fine = true;
 
@@ -252,13 +272,16 @@ static sw_status scale_read(struct sw_input *in, const cJSON *json)
 		return SW_INVALID;
 	if (!list)
 		return SW_OK;
-	in->scale.quantile = sw_malloc((size_t)n * sizeof *in->scale.quantile);
-	if (!in->scale.quantile)
+	in->scale.pieces = pieces != NULL;
+	in->scale.point = sw_malloc((size_t)n * sizeof *in->scale.point);
+	if (!in->scale.point)
 		return SW_NOMEM;
 	cJSON_ArrayForEach (one, list) {
-		double *q = &in->scale.quantile[in->scale.n];
+		double *p = &in->scale.point[in->scale.n];
 
-		fine = fine && number_is(one, q) && (in->scale.n == 0 || *q >= q[-1]);
+		/* a piece has a length: it is divided by */
+		fine = fine && number_is(one, p) &&
+		       (in->scale.n == 0 || *p > p[-1] || (!pieces && *p == p[-1]));
 		in->scale.n++;
 	}
 	return fine ? SW_OK : SW_INVALID;

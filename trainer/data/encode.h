@@ -10,12 +10,16 @@
  * Category  One input for each value, 1 for the one that it is: all values of the training rows, or
  *           of more than 40 the 40 most frequent. Others are all 0, and counted.
  * Scale     auto      less the median, over what lies between the quartiles, then softly clipped:
- *                     z / sqrt(1 + (z / 3)^2)
+ *                     z / sqrt(1 + (z / 3)^2). Where the quartiles are the same number, most rows
+ *                     have it, and what the others have tells more than how far it is from there:
+ *                     an input for each piece between two of up to 41 different values, 0 below
+ *                     it, 1 above, in a line within. The pieces at most double the inputs of all.
  *           standard  less the mean, over the deviation
  *           quantile  the rank among the training rows, as a normal's quantile
  *           none      as it is
  *           Source: the first as RealMLP's preprocessing (Holzmueller et al. 2024, "Better by
- *           default", section 3); the third as in Gorishniy et al. 2021, section 5.
+ *           default", section 3), its pieces as in Gorishniy et al. 2022, "On embeddings for
+ *           numerical features", section 3.2; the third as in Gorishniy et al. 2021, section 5.
  * Samples   Medians, quartiles and quantiles are those of up to 65,536 training rows, spread over
  *           all; of very many columns fewer, in 64 MiB.
  * JSON      {"target", "target_column", "width", "encoding", "header", "columns": [{"name",
@@ -34,8 +38,9 @@
 
 struct sw_scaling {
 	double center, width, clip; /* clip 0: none */
-	double *quantile;           /* [n], rising, in the place of these; or NULL */
+	double *point;              /* [n], rising, in the place of these; or NULL */
 	size_t n;
+	bool pieces; /* an input for each two neighbours; else one, the rank among the points */
 };
 
 /* What the model takes: a number of a column, or a category. */

@@ -12,13 +12,15 @@
 #define SAMPLES_LEAST  ((size_t)256)
 #define VALUES_MOST    ((size_t)65536) /* different ones of a category that are counted */
 #define QUANTILES_MOST ((size_t)256)
+#define PIECES_MOST    ((size_t)SW_TABLE_VALUES_MOST)
 
 /* One number of an input. Mean and squares as in Welford, "Note on a method for calculating
  * corrected sums of squares and products", 1962: in one pass, and large numbers lose nothing. */
 struct measure {
 	double n, first, mean, square, min, max; /* mean: less the first one */
-	double *sample;                          /* [at most] */
+	double *sample;                          /* [at most], by size once the scale is made */
 	size_t samples;
+	bool same; /* both quartiles are one number, but not all rows have it */
 };
 
 struct sw_encoder_fit {
@@ -149,7 +151,7 @@ static double width_or_1(double width)
 	return width > 0 && isfinite(width) ? width : 1;
 }
 
-static sw_status scale_make(struct sw_scaling *s, const struct measure *m, enum sw_scale scale)
+static sw_status scale_make(struct sw_scaling *s, struct measure *m, enum sw_scale scale)
 {
 	const double sd = m->n > 0 ? sqrt(m->square / m->n) : 0, mean = m->first + m->mean;
 
@@ -168,11 +170,11 @@ static sw_status scale_make(struct sw_scaling *s, const struct measure *m, enum 
 		const size_t due = m->samples / 30;
 
 		s->n = due < 10 ? 10 : due > QUANTILES_MOST ? QUANTILES_MOST : due;
-		s->quantile = sw_malloc(s->n * sizeof *s->quantile);
-		if (!s->quantile)
+		s->point = sw_malloc(s->n * sizeof *s->point);
+		if (!s->point)
 			return SW_NOMEM;
 		for (size_t i = 0; i < s->n; i++)
-			s->quantile[i] =
+			s->point[i] =
 				quantile_of(m->sample, m->samples, (double)i / (double)(s->n - 1));
 		return SW_OK;
 	}
@@ -180,11 +182,54 @@ static sw_status scale_make(struct sw_scaling *s, const struct measure *m, enum 
 		const double between = quantile_of(m->sample, m->samples, 0.75) -
 				       quantile_of(m->sample, m->samples, 0.25);
 
-		/* most rows have the same number: half of the range in its place */
-		s->width = width_or_1(between > 0 ? between : (m->max - m->min) / 2);
+		m->same = !(between > 0) && m->min < m->max;
+		/* half of the range, where there are too few values or inputs for pieces */
+		s->width = width_or_1(m->same ? (m->max - m->min) / 2 : between);
 	}
 	s->clip = CLIP;
 	return SW_OK;
+}
+
+/* Pieces between the different numbers of the sample, or between as many as are due of these. */
+static sw_status pieces_make(struct sw_scaling *s, struct measure *m, size_t due)
+{
+	size_t n = 1;
+
+	for (size_t i = 1; i < m->samples; i++)
+		if (m->sample[i] > m->sample[n - 1])
+			m->sample[n++] = m->sample[i];
+	if (n < 3) /* two values are told apart by any scale */
+		return SW_OK;
+	*s = (struct sw_scaling){.width = 1, .pieces = true, .n = n <= due ? n : due + 1};
+	s->point = sw_malloc(s->n * sizeof *s->point);
+	for (size_t i = 0; s->point && i < s->n; i++)
+		s->point[i] = m->sample[i * (n - 1) / (s->n - 1)];
+	return s->point ? SW_OK : SW_NOMEM;
+}
+
+/* Where most rows have one number. A table of thousands of counts, most of them 0, has no room for
+ * pieces of each: together they are no more than the inputs were. */
+static sw_status cut_in_pieces(struct sw_encoder_fit *f)
+{
+	const size_t before = f->e->features;
+	size_t same = 0;
+	sw_status rc = SW_OK;
+
+	for (size_t i = 0; i < f->e->n; i++)
+		same += f->m[i].same;
+	const size_t room = same > 0 ? before / same : 0,
+		     due = room < PIECES_MOST ? room : PIECES_MOST;
+
+	for (size_t i = 0; rc == SW_OK && due > 1 && i < f->e->n; i++) {
+		struct sw_input *in = &f->e->input[i];
+
+		if (!f->m[i].same)
+			continue;
+		f->e->features -= sw_input_features(in);
+		rc = pieces_make(&in->scale, &f->m[i], due);
+		f->e->features += sw_input_features(in);
+	}
+	return rc;
 }
 
 static int by_count(const void *a, const void *b)
@@ -230,7 +275,7 @@ sw_status sw_encoder_fit_end(struct sw_encoder_fit *f, enum sw_scale scale)
 
 	for (size_t i = 0; rc == SW_OK && i < f->e->n; i++) {
 		struct sw_input *in = &f->e->input[i];
-		const struct measure *m = &f->m[i];
+		struct measure *m = &f->m[i];
 		const bool last = in->kind != SW_KIND_DATE || in->part + 1 == SW_DATE_PARTS;
 
 		in->hole = f->holes[i] && last;
@@ -241,6 +286,7 @@ sw_status sw_encoder_fit_end(struct sw_encoder_fit *f, enum sw_scale scale)
 			     : scale_make(&in->scale, m, f->image ? SW_SCALE_NONE : scale);
 		f->e->features += sw_input_features(in);
 	}
+	rc = rc == SW_OK ? cut_in_pieces(f) : rc;
 	if (f) {
 		free(f->m);
 		free(f->holes);

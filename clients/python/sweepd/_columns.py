@@ -22,7 +22,7 @@ def inputs(numpy, column, cells):
     cells = list(cells.tolist() if hasattr(cells, "tolist") else cells)
     hole = numpy.array([_is_hole(cell) for cell in cells], bool)
     part = (_category(numpy, column, cells, hole) if column["kind"] == "category" else
-            _scaled(numpy, column, _numbers(numpy, column, cells, hole))[:, None])
+            _scaled(numpy, column, _numbers(numpy, column, cells, hole)))
     return numpy.concatenate([part] + [hole[:, None]] * column.get("hole", False), axis=1).astype(numpy.float32)
 
 
@@ -109,6 +109,11 @@ def _date(column, cell):
 
 
 def _scaled(numpy, scale, values):
+    """[rows, inputs]"""
+    values = values[:, None]
+    if "pieces" in scale:
+        known = numpy.array(scale["pieces"])
+        return ((values - known[:-1]) / numpy.diff(known)).clip(0, 1)
     if "quantiles" in scale:
         known = numpy.array(scale["quantiles"])
         first, behind = (numpy.searchsorted(known, values, side) for side in ("left", "right"))
@@ -116,7 +121,7 @@ def _scaled(numpy, scale, values):
         rank = numpy.where(behind > first, (first + behind - 1) / 2,
                            numpy.interp(values, known, numpy.arange(len(known))))
         normal = statistics.NormalDist().inv_cdf
-        return numpy.array([normal(min(max(r, .001), .999)) for r in rank / (len(known) - 1)])
+        return numpy.array([[normal(min(max(r, .001), .999))] for [r] in rank / (len(known) - 1)])
     z = (values - scale.get("center", 0)) / scale.get("width", 1)
     clip = scale.get("clip")
     return z.clip(-3.4e38, 3.4e38) if clip is None else z / numpy.sqrt(1 + (z / clip) ** 2)

@@ -16,30 +16,31 @@ static unsigned draw(unsigned row, unsigned what)
 }
 
 /* A row of a mixed table: numbers with holes, thousands, a date, categories of few and of many
- * values, an index. odd: a row of other values altogether. */
+ * values, a number that is mostly 0, an index. odd: a row of other values altogether. */
 static size_t row_put(char *to, unsigned i, bool odd)
 {
 	static const char *const zones[] = {"RL", "RM", "NA", "\"C, all\""};
 	size_t n = (size_t)sprintf(to, "%u,", i);
 
 	if (odd)
-		return n +
-		       (size_t)sprintf(to + n, "1e9,,31.12.1901 23:59,never,x%u,-77.5,99\n", i % 3);
+		return n + (size_t)sprintf(to + n, "1e9,,31.12.1901 23:59,never,x%u,-77.5,77,99\n",
+					   i % 3);
 	n += (size_t)sprintf(to + n, draw(i, 1) % 9 ? "%.3f," : ",", draw(i, 2) % 9999 / 7.0);
 	n += (size_t)sprintf(to + n, "\"%u,%03u\",", draw(i, 3) % 90 + 1, draw(i, 4) % 1000);
 	n += (size_t)sprintf(to + n, "%02u.%02u.%u,", draw(i, 5) % 28 + 1, draw(i, 6) % 12 + 1,
 			     1990 + draw(i, 7) % 30);
 	n += (size_t)sprintf(to + n, "%s,", zones[draw(i, 8) % 4]);
 	n += (size_t)sprintf(to + n, "v%u,", draw(i, 9) % 60);
-	return n +
-	       (size_t)sprintf(to + n, "%.2f,%u\n", draw(i, 10) % 500 / 3.0, draw(i, 11) % 1000000);
+	n += (size_t)sprintf(to + n, "%.2f,", draw(i, 10) % 500 / 3.0);
+	n += (size_t)sprintf(to + n, "%u,", draw(i, 12) % 5 ? 0 : draw(i, 13) % 7 * 1000);
+	return n + (size_t)sprintf(to + n, "%u\n", draw(i, 11) % 1000000);
 }
 
 /* odd_at: these rows are others. */
 static void table_put(const bool *odd_at)
 {
 	static char text[64 * 1024];
-	size_t n = (size_t)sprintf(text, "id,area,lot,sold,zone,many,x,price\n");
+	size_t n = (size_t)sprintf(text, "id,area,lot,sold,zone,many,x,gain,price\n");
 
 	for (unsigned i = 0; i < ROWS_N; i++)
 		n += row_put(text + n, i, odd_at && odd_at[i]);
@@ -136,8 +137,9 @@ TEST_LOOP(new_rows_are_encoded_as_the_set_is_to_the_bit, 0, 4)
 
 	table_put(NULL);
 	set_load(&data, SET, _i, true);
-	/* two numbers, and a hole; lot; three of a date; three zones, and a hole; 40 of many */
-	ck_assert_uint_eq(data.features, 2 + 1 + 3 + 4 + 40 + 1);
+	/* area and its holes, lot, three of a date, three zones and their holes, 40 of many, x;
+	 * the seven values of gain have six pieces between them */
+	ck_assert_uint_eq(data.features, 2 + 1 + 3 + 4 + 40 + 1 + (_i == SW_SCALE_AUTO ? 6 : 1));
 	x = calloc(ROWS_N + 1, data.features * sizeof *x);
 	rows_read(&data, "d.csv", x, ROWS_N + 1, &n, &e);
 	ck_assert_uint_eq(n, ROWS_N);
@@ -151,9 +153,9 @@ TEST_LOOP(new_rows_are_encoded_as_the_set_is_to_the_bit, 0, 4)
  * training has not seen. */
 TEST(new_rows_may_have_other_columns_and_values)
 {
-	static const char text[] = "x,zone,new,many,sold,lot,area\n"
-				   "1.5,RL,?,v1,01.02.2003,\"1,234\",\n"
-				   "1.5,RX,?,w,01.02.2003,\"1,234\",-\n";
+	static const char text[] = "x,zone,new,many,sold,lot,area,gain\n"
+				   "1.5,RL,?,v1,01.02.2003,\"1,234\",,0\n"
+				   "1.5,RX,?,w,01.02.2003,\"1,234\",-,0\n";
 	struct sw_encoder e;
 	struct sw_data data;
 	float *x;
@@ -181,12 +183,12 @@ TEST(new_rows_may_have_other_columns_and_values)
 static const struct {
 	const char *text, *says;
 } unfit[] = {
-	{"x,zone,many,sold,area\n",
+	{"x,zone,many,sold,area,gain\n",
 	 "has no column \"lot\", which the model takes: it has x, zone, many"},
-	{"x,zone,many,sold,lot,area,x\n", "are both called \"x\""},
-	{"x,zone,many,sold,lot,area\n1,RL,v,01.01.2000,one,2\n",
+	{"x,zone,many,sold,lot,area,gain,x\n", "are both called \"x\""},
+	{"x,zone,many,sold,lot,area,gain\n1,RL,v,01.01.2000,one,2,0\n",
 	 "line 2, column \"lot\": \"one\" is not a number"},
-	{"x,zone,many,sold,lot,area\n1,RL,v,2000-01-01,1,2\n",
+	{"x,zone,many,sold,lot,area,gain\n1,RL,v,2000-01-01,1,2,0\n",
 	 "line 2, column \"sold\": \"2000-01-01\" is not a date, as 31.01.2024 is one"},
 };
 
@@ -216,6 +218,54 @@ TEST_ROWS(new_rows_that_do_not_fit_have_one_line, unfit)
 	cJSON_Delete(json);
 	sw_encoder_fini(&e);
 	free(x);
+	sw_data_fini(&data);
+}
+
+/* flat numbers that are 0 in four rows of five, and one that is not. Returns how many inputs. */
+static size_t flat_load(size_t flat, struct sw_data *data)
+{
+	static char text[16 * 1024];
+	size_t at = 0;
+
+	for (size_t c = 0; c < flat; c++)
+		at += (size_t)sprintf(text + at, "flat%zu,", c);
+	at += (size_t)sprintf(text + at, "b,price\n");
+	for (unsigned i = 0; i < 60; i++) {
+		for (size_t c = 0; c < flat; c++)
+			at += (size_t)sprintf(text + at, "%u,", i % 5 ? 0 : i % 2 ? 10 : 30);
+		at += (size_t)sprintf(text + at, "%u,%u\n", draw(i, 0) % 1000, draw(i, 1) % 1000);
+	}
+	put("d.csv", text, at);
+	set_load(data, "{\"format\":\"csv\",\"path\":\"@/d.csv\",\"label\":\"price\"}",
+		 SW_SCALE_AUTO, true);
+	return data->features;
+}
+
+TEST(number_that_is_mostly_one_value_has_an_input_for_each_piece)
+{
+	static const float want[][2] = {{0, 0}, {0, 0}, {.5F, 0}, {1, 0}, {1, .5F}, {1, 1}, {1, 1}};
+	static const char text[] = "flat0,b\n-9,1\n0,1\n5,1\n10,1\n20,1\n30,1\n1e9,1\n";
+	struct sw_encoder e;
+	struct sw_data data;
+	float x[3 * 8];
+	size_t n;
+
+	ck_assert_uint_eq(flat_load(1, &data), 2 + 1);
+	put("new.csv", text, sizeof text - 1);
+	rows_read(&data, "new.csv", x, 8, &n, &e);
+	ck_assert_uint_eq(n, 7);
+	for (size_t i = 0; i < n; i++)
+		ck_assert_mem_eq(x + 3 * i, want[i], sizeof want[i]);
+	sw_encoder_fini(&e);
+	sw_data_fini(&data);
+}
+
+/* A table of counts does not grow by the factor of its pieces. */
+TEST(pieces_at_most_double_the_inputs)
+{
+	struct sw_data data;
+
+	ck_assert_uint_eq(flat_load(2, &data), 2 + 1);
 	sw_data_fini(&data);
 }
 
@@ -250,6 +300,8 @@ static const char *const senseless[] = {
 	"\"fill\":1,\"width\":0}]}",
 	"{\"width\":2,\"target_column\":1,\"columns\":[{\"column\":0,\"kind\":\"number\","
 	"\"fill\":1,\"quantiles\":[2,1]}]}",
+	"{\"width\":2,\"target_column\":1,\"columns\":[{\"column\":0,\"kind\":\"number\","
+	"\"fill\":1,\"pieces\":[1,1]}]}",
 	"{\"width\":2,\"target_column\":1,\"columns\":[{\"column\":0,\"kind\":\"date\","
 	"\"part\":3}]}",
 };
@@ -267,12 +319,12 @@ TEST_ROWS(encoder_of_a_label_without_sense_is_refused, senseless)
 }
 
 /* Text, holes and dates, in the memory's and the disk's way. */
-TEST(table_without_memory_or_disk_fails_cleanly_at_each_call)
+TEST_LOOP(table_without_memory_or_disk_fails_cleanly_at_each_call, 0, 2)
 {
 	struct sw_data_want want = as_classes;
 
 	want.classes = false;
-	want.scale = SW_SCALE_QUANTILE;
+	want.scale = _i ? SW_SCALE_QUANTILE : SW_SCALE_AUTO;
 	table_put(NULL);
 	walk_faults(SET, want);
 }

@@ -43,15 +43,15 @@ static const struct {
 	const char *columns, *kind, *becomes;
 	int holes;
 } kinds[] = {
-	{{"1", "2", "3.5"}, ',', NULL, "number", "1 number, scaled", 0},
+	{{"1", "2", "3.5"}, ',', NULL, "number", "a number, scaled", 0},
 	{{"1", "2", "NA", "n/a", "?", "-"},
 	 ',',
 	 NULL,
 	 "number",
-	 "1 number, scaled, and 1 that says where it is empty",
+	 "a number, scaled, and 1 that says where it is empty",
 	 8},
-	{{"\"1,200\"", "900", "\"12,000.5\""}, ',', NULL, "number", "1 number, scaled", 0},
-	{{"1,5", "2", "3,25"}, ';', NULL, "number", "1 number, scaled", 0},
+	{{"\"1,200\"", "900", "\"12,000.5\""}, ',', NULL, "number", "a number, scaled", 0},
+	{{"1,5", "2", "3,25"}, ';', NULL, "number", "a number, scaled", 0},
 	{{"1,5", "2.5"}, ';', NULL, "category", "2 columns, one for each value", 0},
 	{{"a", "b"}, ',', NULL, "category", "2 columns, one for each value", 0},
 	{{"True", "False"}, ',', NULL, "category", "2 columns, one for each value", 0},
@@ -94,7 +94,7 @@ static const struct {
 	 ',',
 	 NULL,
 	 "number",
-	 "1 number, scaled",
+	 "a number, scaled",
 	 0},
 	{{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"},
 	 ',',
