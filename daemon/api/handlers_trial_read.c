@@ -447,9 +447,9 @@ static void find_file(struct sw_db *db, struct sw_lookup *q)
 		q->rc = sw_err_set(&q->err, SW_NOT_FOUND, "trial %lld/%lld has no checkpoint: %s",
 				   (long long)q->sweep, (long long)q->trial,
 				   f->step == 0
-					   ? "it has reported none; a program saves into "
-					     "SWEEPD_CHECKPOINT_DIR, and says sweepd.report(..., "
-					     "checkpoint=True)"
+					   ? "it has reported none, as one that was stopped early "
+					     "may; a program saves into SWEEPD_CHECKPOINT_DIR, and "
+					     "says sweepd.report(..., checkpoint=True)"
 					   : "\"checkpoint\" in the spec says which are kept, the "
 					     "best one's and the last one's by default");
 		return;

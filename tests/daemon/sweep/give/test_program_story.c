@@ -22,8 +22,8 @@ static const struct story stories[] = {
 	 {RUNS_OF(1),
 	  "w0 report 1 1 1 1 0.5", "continue",
 	  "a call trial.checkpoint {'sweep':1,'trial':1}",
-	  "refused -32001: trial 1/1 has no checkpoint: it has reported none; a program saves into "
-	  "SWEEPD_CHECKPOINT_DIR, and says sweepd.report(..., checkpoint=True)",
+	  "refused -32001: trial 1/1 has no checkpoint: it has reported none, as one that was stopped early "
+	  "may; a program saves into SWEEPD_CHECKPOINT_DIR, and says sweepd.report(..., checkpoint=True)",
 	  "w0 tell 1 1 COMPLETED", "1 COMPLETED",
 	  "a get", "COMPLETED: 1 COMPLETED"}},
 	{"a disk that is full pauses the sweep, whatever its trials reported", "cpu:1", NULL,
