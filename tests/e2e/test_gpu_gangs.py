@@ -4,8 +4,7 @@ import os
 
 import pytest
 
-from gpus import (MIB, NCCL, NEEDS_FAKES, NEEDS_NCCL, SMALL, cards, gpus, idle, machine, net, wait_card,  # noqa: F401
-                  wait_slots)
+from gpus import MIB, NCCL, NEEDS_FAKES, NEEDS_NCCL, cards, gpus, idle, machine, net, wait_slots  # noqa: F401
 from harness import alive, sweep_command, wait_until
 from programs import output, own, wait_file
 

@@ -10,7 +10,7 @@ from sweepd import _driver  # noqa: E402
 import sweepd.ray as ray  # noqa: E402
 from sweepd.ray import tune  # noqa: E402
 from sweepd.ray.air import session  # noqa: E402
-from sweepd.ray.schedulers import ASHAScheduler, MedianStoppingRule, PopulationBasedTraining  # noqa: E402
+from sweepd.ray.schedulers import ASHAScheduler, MedianStoppingRule  # noqa: E402
 from sweepd.ray.tune.search import ConcurrencyLimiter  # noqa: E402
 from sweepd.ray.tune.search.bayesopt import BayesOptSearch  # noqa: E402
 from sweepd.ray.tune.search.optuna import OptunaSearch  # noqa: E402

@@ -10,8 +10,6 @@ PREFIX = "test_kernels_cuda_"
 # One process, so that the first abort or failure ends it; one run of each call, for the watch needs no more.
 ENV = {"CK_FORK": "no", "OPENBLAS_NUM_THREADS": "1", "SW_FIRST_FAILURE": "1", "TWIN_RUNS": "1"}
 
-BARRIER = "__syncthreads();"
-
 FAULTS = [
     # --- a barrier that is missing ---
     ("a block's sum read before all warps wrote theirs", "launch.cuh:batchnorm.cu", "norm",

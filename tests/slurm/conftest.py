@@ -5,7 +5,6 @@ with SWEEPD_BIN for another build; `-k ssh` needs no Slurm.
 """
 import os
 import shutil
-import subprocess
 import sys
 
 import pytest

@@ -2,7 +2,6 @@
 import os
 
 import pytest
-from cluster import Executor
 from harness import DEADLINE, ROOT, wait_until
 from pilots import pilots
 from programs import own
