@@ -82,16 +82,6 @@ def test_watch_ends_with_the_sweep_and_survives_kill9(user, daemon):
     assert user.wait(sweep)["state"] == "COMPLETED"
 
 
-def test_loop_ends_exactly_when_the_sweep_does(user):
-    sweep = user.submit(driven(run_cap=7))
-    for trial in user.loop(sweep):
-        trial.report(loss=trial.params["x"])
-        assert user.sweep(sweep)["state"] == "RUNNING"
-    got = user.sweep(sweep)
-    assert got["state"] == "COMPLETED" and got["counts"]["COMPLETED"] == 7
-    assert list(user.loop(sweep)) == []
-
-
 def test_loop_of_a_trial_without_a_report_fails_it(user):
     sweep = user.submit(driven(run_cap=2))
     for trial in user.loop(sweep):

@@ -31,16 +31,6 @@ def test_tune_of_a_function_that_returns_its_metric(user):
     assert result.reports[1][-1]["loss"] == result.trials[0]["value"]
 
 
-def test_number_in_a_dict_is_named_by_its_path(user):
-    def fn(params):
-        sweepd.report(1, eval={"loss": params["x"] ** 2, "deep": {"n": 1}}, other=2)
-        return {"eval": {"loss": params["x"] ** 2}}
-
-    result = sweepd.tune(fn, SPACE, "eval/loss", client=user, run_cap=3, n=1, seed=1)
-    assert result.best_value == result.best_params["x"] ** 2
-    assert {name for name in user.reports(result.sweep, 1)[0]["metrics"]} == {"eval/loss", "eval/deep/n", "other"}
-
-
 def test_tune_fails_the_trial_whose_result_is_refused_and_goes_on(user):
     result = sweepd.tune(lambda p: {"loss": p["x"], "long" * 100: 1} if p["kind"] == "a" else p["x"], SPACE, client=user,
                          run_cap=8, n=2, seed=1)

@@ -1,5 +1,4 @@
 """python3 -m sweepd.tensorboard, read by TensorBoard's own reader and the backend of its HParams tab."""
-import json
 import os
 import struct
 import subprocess
@@ -124,17 +123,6 @@ def as_the_daemon_says(client, sweep, board):
         assert (session.start_time_secs, session.end_time_secs) == (t["created_ms"] / 1e3, t["ended_ms"] / 1e3)
         value, = (m.value for m in row.metric_values if m.name.tag == "loss")
         assert value == single(t["value"])
-
-
-def test_category_that_is_an_object_is_its_json(daemon, client, tmp_path):
-    values = [{"d": 1, "w": [2]}, {}]
-    sweep = client.submit(driven(method="grid", parameters={
-        "arch": {"values": values}, "opt": {"parameters": {"inner": {"values": [{"q": 1}]}}}}))
-    client.ask(sweep, 2)
-    export(daemon, sweep, tmp_path)
-    rows = Board(tmp_path).rows()
-    assert [params(rows[f"{sweep}/{n}"]) for n in (1, 2)] == [
-        {"arch": json.dumps(value, separators=(",", ":")), "opt.inner": '{"q":1}'} for value in values]
 
 
 def test_lost_attempt_is_not_in_a_curve(daemon, client, tmp_path):
