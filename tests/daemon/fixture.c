@@ -10,7 +10,6 @@
 #include "tests/daemon/fixture_peer.h"
 #include "tests/daemon/fixture_world.h"
 #include "tests/folder.h"
-#include "tests/run.h"
 #include <ftw.h>
 #include <inttypes.h>
 #include <setjmp.h>

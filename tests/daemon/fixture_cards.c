@@ -2,7 +2,6 @@
  * thread: a reading comes when it is asked for, and each second of the story. */
 #include "daemon/slot/card_poll.h"
 #include "tests/daemon/fixture_world.h"
-#include "tests/run.h"
 
 #define CARDS     2
 #define CARD_SIZE ((int64_t)16 << 30)

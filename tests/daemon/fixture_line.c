@@ -1,7 +1,6 @@
 /* tests/daemon/fixture_line.c — what clients and workers say in a story, as requests. */
 #include "tests/daemon/fixture_peer.h"
 #include "tests/daemon/fixture_world.h"
-#include "tests/run.h"
 
 /* How the words after a verb become parameters: a letter a word, the last ones may be missing.
  * t trial, a attempt, q seq, s step, v value of the metric, e state, n count, w wait_s, r run_cap,

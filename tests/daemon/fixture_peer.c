@@ -13,7 +13,6 @@
  */
 #include "tests/daemon/fixture_peer.h"
 #include "tests/daemon/fixture_world.h"
-#include "tests/run.h"
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <sys/socket.h>

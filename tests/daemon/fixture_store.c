@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "store/internal.h"
 #include "tests/daemon/fixture_world.h"
-#include "tests/run.h"
 #include <limits.h>
 
 struct fixture_disk fixture_disk;

@@ -4,7 +4,6 @@
 #include "daemon/die.h"
 #include "daemon/slot/executor.h"
 #include "daemon/slot/speccheck.h"
-#include "tests/run.h"
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <uv.h>

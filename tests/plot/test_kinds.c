@@ -1,7 +1,6 @@
 /* tests/plot/test_kinds.c — what holds of every plot: of no data, of odd data, without memory. */
 #include "base/philox.h"
 #include "tests/plot/built.h"
-#include "tests/walk.h"
 
 #define TRIALS  6000
 #define PARAMS  20

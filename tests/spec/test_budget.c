@@ -1,5 +1,4 @@
 /* tests/spec/test_budget.c — when a sweep ends: budgets, target, plateau; and its weight. */
-#include "tests/run.h"
 #include "tests/spec/spec_text.h"
 
 #define SEVERAL                                                                                    \

@@ -1,5 +1,4 @@
 /* tests/spec/test_checkpoint.c — "checkpoint": when states are written, and which stay. */
-#include "tests/run.h"
 #include "tests/spec/spec_text.h"
 
 #define WITH(text) TRAIN "{" REST "},'checkpoint':" text "}"

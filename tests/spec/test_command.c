@@ -1,6 +1,5 @@
 /* tests/spec/test_command.c — a command's macros: which are refused, and what each becomes. */
 #include "spec/command.h"
-#include "tests/run.h"
 #include "tests/spec/spec_text.h"
 #include "tests/walk.h"
 

@@ -1,5 +1,4 @@
 /* tests/spec/test_executor.c — "executor": the options of a sweep's own jobs. */
-#include "tests/run.h"
 #include "tests/spec/spec_text.h"
 
 #define SLURM(options) HEAD ",'executor':{'slurm':{" options "}}}"

@@ -1,5 +1,4 @@
 /* tests/spec/test_metric.c — "metric", and "metrics" in its place. */
-#include "tests/run.h"
 #include "tests/spec/spec_text.h"
 #include <stdbool.h>
 

@@ -1,5 +1,4 @@
 /* tests/spec/test_parallel.c — "parallel": the slots that work on one trial. */
-#include "tests/run.h"
 #include "tests/spec/spec_text.h"
 
 #define TRAINED                                                                                    \

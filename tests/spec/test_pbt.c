@@ -1,5 +1,4 @@
 /* tests/spec/test_pbt.c — type "pbt" of "early_terminate", and which parameters may change. */
-#include "tests/run.h"
 #include "tests/spec/spec_text.h"
 
 #define DRIVEN(text)                                                                               \

@@ -1,5 +1,4 @@
 /* tests/spec/test_program.c — "command", "program" and "run": a sweep of the user's own program. */
-#include "tests/run.h"
 #include "tests/spec/spec_text.h"
 
 #define SEARCH                                                                                     \

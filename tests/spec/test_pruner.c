@@ -1,5 +1,4 @@
 /* tests/spec/test_pruner.c — "early_terminate": every type, its keys and its mistakes. */
-#include "tests/run.h"
 #include "tests/spec/spec_text.h"
 
 #define PRUNED(text) HEAD ",'early_terminate':{" text "}}"

@@ -1,5 +1,4 @@
 /* tests/spec/test_refused.c — sweep specs that are refused: where, and in which words. */
-#include "tests/run.h"
 #include "tests/spec/spec_text.h"
 
 #define METHODS "\"random\", \"grid\", \"sobol\", \"tpe\", \"bohb\" or \"bayes\""

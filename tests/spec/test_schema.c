@@ -7,7 +7,6 @@
 #include "spec/schema.h"
 #include "spec/spec.h"
 #include "tests/proto/form_check.h"
-#include "tests/run.h"
 
 TEST(key_refuses_other_kinds_and_values_beyond_its_ends)
 {

@@ -1,7 +1,6 @@
 /* tests/spec/test_space.c — groups, "when" and "constraints" of a spec, and Ray's words. */
 #include "proto/json.h"
 #include "spec/param_value.h"
-#include "tests/run.h"
 #include "tests/spec/spec_text.h"
 #include <math.h>
 

@@ -1,7 +1,6 @@
 /* tests/spec/test_space_refused.c — groups, "when" and "constraints" that are wrong or too
  * many. */
 #include "base/buf.h"
-#include "tests/run.h"
 #include "tests/spec/spec_text.h"
 #include "tests/walk.h"
 

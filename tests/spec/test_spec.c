@@ -1,6 +1,5 @@
 /* tests/spec/test_spec.c — sweep specs: what the good ones become, and what they are warned of. */
 #include "base/memory.h"
-#include "tests/run.h"
 #include "tests/spec/spec_text.h"
 #include "tests/walk.h"
 #include <math.h>

@@ -1,7 +1,6 @@
 /* tests/store/test_rows.c — each kind of row comes back as it went in. */
 #include "store/read.h"
 #include "tests/run.h"
-#include "tests/store/fixture.h"
 #include "tests/store/seen.h"
 #include <math.h>
 

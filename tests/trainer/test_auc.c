@@ -1,6 +1,5 @@
 /* tests/trainer/test_auc.c — the area under the curve beside all pairs of rows, and what rare
  * classes get of an epoch. */
-#include "tests/run.h"
 #include "tests/trainer/data/data_set.h"
 #include "trainer/auc.h"
 #include "trainer/train.h"

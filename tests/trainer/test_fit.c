@@ -1,7 +1,5 @@
 /* tests/trainer/test_fit.c — a configuration trained once more, on all rows, and its file. */
-#include "tests/run.h"
 #include "tests/trainer/data/data_set.h"
-#include "tests/walk.h"
 #include "trainer/fit.h"
 #include <math.h>
 

@@ -1,8 +1,6 @@
 /* tests/trainer/test_predict.c — models written by hand, of which the predictions are known; and
  * files that are no models, and rows that are not theirs. */
-#include "tests/run.h"
 #include "tests/trainer/file/model_file.h"
-#include "tests/walk.h"
 #include "trainer/predict.h"
 #include <fcntl.h>
 #include <signal.h>

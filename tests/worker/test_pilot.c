@@ -1,6 +1,5 @@
 /* tests/worker/test_pilot.c — `sweep-worker pilot` as a process, and a small daemon that it dials.
  */
-#include "tests/run.h"
 #include "tests/worker/link/session_daemon.h"
 #include "tests/worker/trial.h"
 #include "tls/listen.h"

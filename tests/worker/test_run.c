@@ -1,5 +1,4 @@
 /* tests/worker/test_run.c — trials that pause, go on and begin again, as the daemon sees them. */
-#include "tests/run.h"
 #include "tests/trainer/cache_get.h"
 #include "tests/worker/trial_daemon.h"
 #include <math.h>

@@ -1,6 +1,5 @@
 /* tests/worker/test_run_end.c — the state that a trial ends in, and the cause that the daemon is
  * told. */
-#include "tests/run.h"
 #include "tests/worker/trial_daemon.h"
 
 /* --- what the daemon does --- */

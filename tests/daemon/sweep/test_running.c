@@ -3,7 +3,6 @@
 #include "daemon/daemon.h"
 #include "daemon/sweep/running.h"
 #include "tests/daemon/sweep/live.h"
-#include "tests/run.h"
 
 #define SWEEPS 3
 

@@ -1,7 +1,6 @@
 /* tests/sched/bayes/test_acquire.c — log EI against long doubles, down to where EI has
  * underflowed. */
 #include "sched/bayes/acquire.h"
-#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <math.h>
 

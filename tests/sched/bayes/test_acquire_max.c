@@ -4,7 +4,6 @@
 #include "sched/bayes/acquire.h"
 #include "sched/bayes/acquire_max.h"
 #include "sched/space/history.h"
-#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <math.h>
 

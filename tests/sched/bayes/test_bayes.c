@@ -1,7 +1,6 @@
 /* tests/sched/bayes/test_bayes.c — the bayes sampler as its users meet it: it finds minima, and
  * goes on whatever trials end with. */
 #include "sched/sweep/samplers.h"
-#include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 #include <math.h>
 

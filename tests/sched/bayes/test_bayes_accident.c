@@ -2,9 +2,7 @@
  * keeps away from, and what is scattered over all of them does not lead it astray. */
 #include "sched/bayes/bayes.h"
 #include "sched/sweep/samplers.h"
-#include "tests/run.h"
 #include "tests/sched/pruner/rung.h"
-#include "tests/sched/sampler/learn.h"
 #include <math.h>
 
 enum { D = 4, TRIALS = 60, SEEDS = 6 };

@@ -1,10 +1,7 @@
 /* tests/sched/bayes/test_bayes_edges.c — histories that leave bayes little to go on: points that
  * failed again and again, trials none of which ends well, guesses that are taken back. */
 #include "sched/bayes/bayes.h"
-#include "tests/run.h"
 #include "tests/sched/pruner/rung.h"
-#include "tests/sched/sampler/learn.h"
-#include "tests/sched/space/check.h"
 #include <math.h>
 
 static const struct sw_param plane[] = {

@@ -2,7 +2,6 @@
  * by what a point was chosen. */
 #include "sched/sampler/pareto.h"
 #include "sched/sweep/samplers.h"
-#include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 #include <math.h>
 

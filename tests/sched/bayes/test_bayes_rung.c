@@ -2,10 +2,7 @@
  * mislead it, and running trials count as what they promise. */
 #include "sched/bayes/bayes.h"
 #include "sched/sweep/samplers.h"
-#include "tests/run.h"
 #include "tests/sched/pruner/rung.h"
-#include "tests/sched/space/check.h"
-#include "tests/sched/suite.h"
 #include <math.h>
 
 static void check(const struct sw_space *space, const struct sw_suggestion *s)

@@ -1,9 +1,7 @@
 /* tests/sched/bayes/test_bayes_rung_values.c — what bayes makes of values at rungs before a model
  * sees them: their alignment, and which of them stay. */
 #include "sched/bayes/bayes_rung.h"
-#include "tests/run.h"
 #include "tests/sched/pruner/rung.h"
-#include "tests/sched/suite.h"
 #include <math.h>
 
 static struct sw_bayes_rung_values values_of(const struct sw_sampler_config *c,

@@ -1,5 +1,4 @@
 /* tests/sched/bayes/test_bayes_turns.c — beside categories: no level is written off. */
-#include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 #include <math.h>
 

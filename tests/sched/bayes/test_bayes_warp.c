@@ -1,7 +1,6 @@
 /* tests/sched/bayes/test_bayes_warp.c — what matters within the last tenth of a parameter, as of a
  * momentum: the models learn to see it wider, keep that, and hand it on over a restart. */
 #include "sched/bayes/bayes.h"
-#include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 #include <math.h>
 

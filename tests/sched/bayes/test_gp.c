@@ -2,7 +2,6 @@
  * gradients. */
 #include "sched/bayes/gp.h"
 #include "sched/bayes/gp_internal.h"
-#include "tests/run.h"
 #include "tests/sched/bayes/gp_reference.h"
 #include "tests/sched/suite.h"
 

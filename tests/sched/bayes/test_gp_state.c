@@ -1,7 +1,6 @@
 /* tests/sched/bayes/test_gp_state.c — rows that come and go, hostile data, no memory. */
 #include "sched/bayes/gp.h"
 #include "sched/num/bfgs.h"
-#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include "tests/walk.h"
 #include <math.h>

@@ -1,7 +1,6 @@
 /* tests/sched/bayes/test_outcome.c — the three views: standardised, monotone, and there and
  * back. */
 #include "sched/bayes/outcome.h"
-#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <float.h>
 #include <math.h>

@@ -1,7 +1,6 @@
 /* tests/sched/num/test_ostree.c — the order-statistic tree against a sorted array, with ids, marks
  * and removals too. */
 #include "sched/num/ostree.h"
-#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include "tests/walk.h"
 

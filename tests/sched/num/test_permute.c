@@ -1,6 +1,5 @@
 /* tests/sched/num/test_permute.c — a bijection at every size, another one for every seed. */
 #include "sched/num/permute.h"
-#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <stdbool.h>
 

@@ -1,6 +1,5 @@
 /* tests/sched/num/test_rng.c — draws that keep apart. */
 #include "sched/num/rng.h"
-#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <math.h>
 

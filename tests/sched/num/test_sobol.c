@@ -2,7 +2,6 @@
  * it. */
 #include "sched/num/sobol.h"
 #include "sched/space/space.h"
-#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <stdbool.h>
 

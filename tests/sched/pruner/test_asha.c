@@ -2,7 +2,6 @@
  * the same rungs. Whole histories, of ties and of rungs that are skipped, against a plain model and
  * against the paper's get_job: tests/sim/oracle_asha.c. */
 #include "sched/pruner/rungs.h"
-#include "tests/run.h"
 #include "tests/sched/pruner/prune.h"
 
 static struct sw_pruner *make(uint64_t grace, uint64_t max_t, uint64_t rf, uint64_t brackets,

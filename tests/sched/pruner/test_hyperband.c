@@ -1,6 +1,5 @@
 /* tests/sched/pruner/test_hyperband.c — the bands of W&B. Whole histories against a plain model:
  * tests/sim/oracle_rules.c, for patience, threshold and the medians as well. */
-#include "tests/run.h"
 #include "tests/sched/pruner/prune.h"
 
 #define CONFIG(...)                                                                                \

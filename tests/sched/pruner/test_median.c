@@ -1,5 +1,4 @@
 /* tests/sched/pruner/test_median.c — the edges of both medians. */
-#include "tests/run.h"
 #include "tests/sched/pruner/prune.h"
 #include <malloc.h>
 

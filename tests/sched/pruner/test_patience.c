@@ -1,5 +1,4 @@
 /* tests/sched/pruner/test_patience.c — patience and threshold, rules of a line or two. */
-#include "tests/run.h"
 #include "tests/sched/pruner/prune.h"
 
 #define PATIENCE(n, delta)                                                                         \

@@ -2,7 +2,6 @@
  * best. Whole histories against Ray's quantiles: tests/sim/oracle_pbt.c. */
 #include "sched/num/rng.h"
 #include "sched/pruner/pbt_explore.h"
-#include "tests/run.h"
 #include "tests/sched/pruner/prune.h"
 #include "tests/sched/space/check.h"
 

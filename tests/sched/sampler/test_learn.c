@@ -1,6 +1,5 @@
 /* tests/sched/sampler/test_learn.c — what a sampler that learns must do, whichever it is: it finds
  * minima, asks at once keep apart, what fails is kept away from, an earlier sweep counts. */
-#include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 #include <math.h>
 

@@ -1,7 +1,6 @@
 /* tests/sched/sampler/test_pareto.c — fronts against a comparison of all pairs, volumes against
  * counted cells and fronts whose volume is known. */
 #include "sched/sampler/pareto.h"
-#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include "tests/walk.h"
 #include <float.h>

@@ -2,7 +2,6 @@
  * once. */
 #include "sched/num/rng.h"
 #include "sched/sweep/samplers.h"
-#include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 
 static sw_status start(struct sw_sampler **out, enum sw_sampler_kind kind,

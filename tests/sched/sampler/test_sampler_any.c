@@ -3,9 +3,7 @@
  * a trial: each suggestion is a point of the space, one that a new sampler makes of the stored
  * state and the same history is the same to the last bit, and want of memory leaves no trace. */
 #include "sched/sweep/samplers.h"
-#include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
-#include "tests/sched/space/check.h"
 #include "tests/walk.h"
 #include <math.h>
 

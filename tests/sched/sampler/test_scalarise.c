@@ -1,7 +1,6 @@
 /* tests/sched/sampler/test_scalarise.c — one number for several metrics keeps to what dominates
  * what, does not care for units, and reaches a whole front. */
 #include "sched/sampler/scalarise.h"
-#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <float.h>
 #include <math.h>

@@ -1,6 +1,5 @@
 /* tests/sched/space/test_space.c — what a space accepts, what it refuses and how it says so. */
 #include "sched/space/space.h"
-#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include "tests/walk.h"
 #include <float.h>

@@ -2,7 +2,6 @@
  * outside. */
 #include "sched/space/space.h"
 #include "sched/sweep/samplers.h"
-#include "tests/run.h"
 #include "tests/sched/space/check.h"
 #include "tests/sched/suite.h"
 #include <float.h>

@@ -3,7 +3,6 @@
 #include "base/normal.h"
 #include "sched/num/rng.h"
 #include "sched/space/space.h"
-#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <float.h>
 #include <math.h>

@@ -1,6 +1,5 @@
 /* tests/sched/space/test_space_when.c — which parameters are active at a point. */
 #include "sched/space/space.h"
-#include "tests/run.h"
 #include "tests/sched/suite.h"
 
 /* Parameters of the tests' space. */

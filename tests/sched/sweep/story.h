@@ -2,7 +2,6 @@
 #ifndef SW_TESTS_SCHED_SWEEP_STORY_H
 #define SW_TESTS_SCHED_SWEEP_STORY_H
 
-#include "tests/sched/sweep/invariant.h"
 #include "tests/sched/sweep/script.h"
 
 enum space_kind { FREE, GRID3 };

@@ -1,7 +1,6 @@
 /* tests/sched/sweep/test_share.c — which sweep gets the slot. Hours of several sweeps:
  * tests/e2e/test_fairness.py. */
 #include "sched/sweep/share.h"
-#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <float.h>
 

@@ -1,7 +1,6 @@
 /* tests/sched/sweep/test_simulate.c — stored curves under another pruner: by hand, and what must
  * hold of any. */
 #include "sched/sweep/simulate.h"
-#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include "tests/walk.h"
 #include <math.h>

@@ -1,7 +1,6 @@
 /* tests/sched/sweep/test_sweep.c — the sweep's machine as stories: an event a line, and what it
  * causes. */
 #include "sched/sweep/sweep.h"
-#include "tests/run.h"
 #include "tests/sched/sweep/story.h"
 
 #define THRESHOLD                                                                                  \

@@ -1,7 +1,6 @@
 /* tests/sched/sweep/test_sweep_edges.c — a sweep's questions, refusals and limits, beside its
  * stories. */
 #include "sched/sweep/sweep.h"
-#include "tests/run.h"
 #include "tests/sched/sweep/story.h"
 #include "tests/walk.h"
 #include <math.h>

@@ -2,9 +2,7 @@
  * know. That a new trial lies in the ranges of its time, and an old one stays: tests/sim. */
 #include "sched/sweep/samplers.h"
 #include "sched/sweep/sweep.h"
-#include "tests/run.h"
 #include "tests/sched/space/check.h"
-#include "tests/sched/sweep/invariant.h"
 #include "tests/sched/sweep/script.h"
 #include <math.h>
 

@@ -1,7 +1,6 @@
 /* tests/sched/sweep/test_sweep_end.c — what ends a sweep early: a target, a plateau, a word; and
  * edits of numbers while it runs. */
 #include "sched/sweep/sweep.h"
-#include "tests/run.h"
 #include "tests/sched/sweep/story.h"
 
 #define ASHA .pruner = {.kind = SW_PRUNER_ASHA, .asha = {1, 9, 3, 1, 3}}

@@ -1,8 +1,6 @@
 /* tests/sched/sweep/test_sweep_pbt.c — populations, as stories. */
 #include "sched/sweep/sweep.h"
-#include "tests/run.h"
 #include "tests/sched/space/check.h"
-#include "tests/sched/sweep/invariant.h"
 #include "tests/sched/sweep/story.h"
 #include <math.h>
 

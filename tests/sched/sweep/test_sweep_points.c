@@ -1,7 +1,6 @@
 /* tests/sched/sweep/test_sweep_points.c — where points can be counted, none comes twice before all
  * have come: whatever the sampler, and whoever suggested the ones before. */
 #include "sched/sweep/sweep.h"
-#include "tests/run.h"
 #include "tests/sched/sweep/script.h"
 
 enum { DIMS = 3 };

@@ -1,7 +1,6 @@
 /* tests/sched/sweep/test_sweep_promote.c — sweeps of the promote variant, as stories. Whole sweeps
  * beside the paper's get_job: tests/sim. */
 #include "sched/sweep/sweep.h"
-#include "tests/run.h"
 #include "tests/sched/sweep/story.h"
 #include <math.h>
 

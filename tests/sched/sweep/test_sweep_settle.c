@@ -2,8 +2,6 @@
  * That slices end what one step would have ended, and look at no more than their share:
  * tests/sim. */
 #include "sched/sweep/sweep.h"
-#include "tests/run.h"
-#include "tests/sched/sweep/invariant.h"
 #include "tests/sched/sweep/story.h"
 
 #define PROMOTE .pruner = {.kind = SW_PRUNER_PROMOTE, .asha = {1, 9, 3, 1, 3}}

@@ -1,6 +1,5 @@
 /* tests/sched/sweep/test_trial.c — the trial's states: every pair of them, and their names. */
 #include "sched/sweep/trial.h"
-#include "tests/run.h"
 #include "tests/sched/suite.h"
 #include <signal.h>
 

@@ -1,5 +1,4 @@
 /* tests/sched/tpe/test_bohb.c — which rung the model is made of, and how much of it is chance. */
-#include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 #include <math.h>
 

@@ -1,7 +1,6 @@
 /* tests/sched/tpe/test_tpe.c — what a user relies on: it learns, it keeps to the space, it can be
  * replayed. */
 #include "sched/sweep/samplers.h"
-#include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 #include <math.h>
 

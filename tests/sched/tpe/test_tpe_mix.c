@@ -1,7 +1,6 @@
 /* tests/sched/tpe/test_tpe_mix.c — the estimator of tpe on one axis: whatever the kind of
  * parameter, the chances of all that it can be have a sum of 1. */
 #include "sched/tpe/tpe.h"
-#include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 #include <math.h>
 

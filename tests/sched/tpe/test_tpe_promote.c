@@ -1,7 +1,6 @@
 /* tests/sched/tpe/test_tpe_promote.c — tpe where trials pause at their rungs and may never end:
  * what they had there teaches at once. */
 #include "sched/sweep/samplers.h"
-#include "tests/run.h"
 #include "tests/sched/sampler/learn.h"
 #include <math.h>
 

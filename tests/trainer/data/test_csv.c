@@ -1,6 +1,5 @@
 /* tests/trainer/data/test_csv.c — CSV files, whole and broken, with the exact line each one
  * gets; and what one cell says. */
-#include "tests/run.h"
 #include "tests/trainer/data/data_set.h"
 #include "trainer/data/table.h"
 #include <math.h>

@@ -1,7 +1,6 @@
 /* tests/trainer/data/test_data_arrays.c — data sets of arrays of numbers: .npy pairs, IDX folders
  * (MNIST) and raw ids of tokens. Whole ones with the rows that they become, and each damage with
  * its line. CIFAR's: test_data_cifar.c; headers of .npy: test_data_npy.c. */
-#include "tests/run.h"
 #include "tests/trainer/data/data_set.h"
 
 #define NPY_SPEC(more)                                                                             \

@@ -1,6 +1,5 @@
 /* tests/trainer/data/test_data_cifar.c — CIFAR's binary files: whole ones byte for byte, damaged
  * ones with the line each gets; splits, the test part, normalisation. */
-#include "tests/run.h"
 #include "tests/trainer/cache_get.h"
 #include "tests/trainer/data/data_set.h"
 #include <math.h>

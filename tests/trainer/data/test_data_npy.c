@@ -1,6 +1,5 @@
 /* tests/trainer/data/test_data_npy.c — the headers of .npy files, and numbers far from zero. Whole
  * and damaged files: test_data_arrays.c. */
-#include "tests/run.h"
 #include "tests/trainer/data/data_set.h"
 #include "trainer/data/npy.h"
 #include <math.h>

@@ -1,6 +1,5 @@
 /* tests/trainer/data/test_data_synthetic.c — the generator: the same bytes everywhere, sizes that
  * are refused before memory is taken. */
-#include "tests/run.h"
 #include "tests/trainer/data/data_set.h"
 
 static uint64_t fnv(const void *bytes, size_t n)

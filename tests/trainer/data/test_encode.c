@@ -1,7 +1,6 @@
 /* tests/trainer/data/test_encode.c — a table's rows as numbers: by the training rows alone, and the
  * same to the bit where new rows are read. */
 #include "kernels/philox.h"
-#include "tests/run.h"
 #include "tests/trainer/data/data_set.h"
 #include "trainer/data/rows.h"
 #include "trainer/data/shuffle.h"

@@ -1,6 +1,5 @@
 /* tests/trainer/data/test_table.c — the kind of each column of a table, and what is said of it. */
 #include "base/buf.h"
-#include "tests/run.h"
 #include "tests/trainer/data/data_set.h"
 #include "trainer/table.h"
 

@@ -1,9 +1,7 @@
 /* tests/trainer/file/test_label.c — what goes with a model's weights: its list, its input, its
  * columns. */
 #include "proto/json.h"
-#include "tests/run.h"
 #include "tests/trainer/data/data_set.h"
-#include "tests/walk.h"
 #include "trainer/file/label.h"
 
 static struct sw_queue *queue;

@@ -1,5 +1,4 @@
 /* tests/trainer/spec/test_dataset.c — "trainer.dataset": keys of each format, read or refused. */
-#include "tests/run.h"
 #include "tests/spec/spec_text.h"
 #include "trainer/spec/dataset.h"
 

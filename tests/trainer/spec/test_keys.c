@@ -1,7 +1,6 @@
 /* tests/trainer/spec/test_keys.c — each key of trainer/schema.json refuses what it says that it
  * refuses; one of each form stands word for word in test_refused.c. */
 #include "tests/proto/form_check.h"
-#include "tests/run.h"
 #include "trainer/spec/dataset.h"
 #include "trainer/spec/options.h"
 

@@ -1,6 +1,5 @@
 /* tests/trainer/spec/test_refused.c — the trainer's part of a spec: each rule across its keys and
  * the parameters, with its line and its place. */
-#include "tests/run.h"
 #include "tests/trainer/spec/part_text.h"
 
 #define PART                                                                                       \

@@ -1,6 +1,5 @@
 /* tests/trainer/spec/test_warned.c — trainers' parts that are good, and what in them is likely a
  * mistake. */
-#include "tests/run.h"
 #include "tests/trainer/spec/part_text.h"
 
 static const char *const fine[] = {

@@ -1,6 +1,5 @@
 /* tests/worker/exec/test_exec.c — programs from start to finish, as the daemon sees them: small
  * scripts of sh, which write to descriptor 3 and read their answers there. */
-#include "tests/run.h"
 #include "tests/worker/link/session_daemon.h"
 #include "tests/worker/trial.h"
 #include "worker/exec/answers.h"

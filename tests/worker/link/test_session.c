@@ -1,7 +1,6 @@
 /* tests/worker/link/test_session.c — the session against a small daemon: trials from next to
  * tell. */
 #include "proto/silence.h"
-#include "tests/run.h"
 #include "tests/worker/link/session_daemon.h"
 
 TEST(session_runs_a_trial_from_next_to_tell)

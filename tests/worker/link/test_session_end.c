@@ -1,5 +1,4 @@
 /* tests/worker/link/test_session_end.c — the session against a small daemon: what ends it. */
-#include "tests/run.h"
 #include "tests/walk.h"
 #include "tests/worker/link/session_daemon.h"
 
