@@ -132,15 +132,17 @@ static void text_look(struct sw_look_column *k, const struct sw_csv_cell *cell, 
 		k->forms = (1u << SW_DATE_FORMS) - 1;
 	}
 	k->bytes += cell->len;
-	if (k->dates + 1 < k->texts)
-		return; /* one that is no date ends the looking */
+	const size_t others = k->texts - 1 - k->dates;
+
+	if (others > SW_LOOK_SLIPS && k->dates < 9 * others)
+		return; /* texts, of which some are dates */
 	/* mostly one that all have had so far */
 	unsigned forms = forms_of(cell, k->forms);
 
 	forms = forms ? forms : forms_of(cell, ~k->forms);
 	k->dates += forms != 0;
 	k->odd_line = k->odd_line || forms ? k->odd_line : line;
-	k->forms &= forms;
+	k->forms &= forms ? forms : k->forms;
 }
 
 /* The bits of a number, mixed: the last step of a hash (Stafford's variant 13). */

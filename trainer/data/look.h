@@ -7,6 +7,8 @@
 
 /* Numbers of a column that differ and are counted: what it is does not hang on more. */
 #define SW_LOOK_NUMBERS ((size_t)1024)
+/* Cells that are no number, or no date, as nine of ten are: so many are likely slips. */
+#define SW_LOOK_SLIPS ((size_t)3)
 
 /* Different values, by their hashes, each with that of the target that it was met with, in whose
  * last bit stands whether it came again. */

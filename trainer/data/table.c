@@ -170,24 +170,37 @@ static bool is_shuffled_index(const struct sw_look_column *k)
 	return sum == k->sum && square == k->square;
 }
 
-/* Refuses numbers with texts between them, of which there are too few to be meant. */
+/* Mostly dates, and not numbers? */
+static bool has_dates(const struct sw_look_column *k)
+{
+	return k->dates > k->numbers;
+}
+
+/* Refuses numbers or dates with others between them, of which there are too few to be meant. */
 static sw_status slip(const struct looking *l, size_t column, struct sw_err *err)
 {
 	const struct sw_look_column *k = &l->look[column];
-	char show[48];
+	const bool dates = has_dates(k);
+	char show[48], text[48] = "it";
 
-	return sw_err_at(
-		err, SW_INVALID, "/path",
-		"%s: line %zu, column %s: \"%s\" is not a number, as %zu of its cells are: "
-		"mend it, leave the cell empty, or name the column in \"columns\": "
-		"{\"category\": [...]} or {\"ignore\": [...]}",
-		l->r.file.show, k->text_line, sw_csv_column_show(&l->r, column, show), k->text,
-		k->numbers);
+	if (!dates)
+		(void)snprintf(text, sizeof text, "\"%s\"", k->text);
+	return sw_err_at(err, SW_INVALID, "/path",
+			 "%s: line %zu, column %s: %s is not a %s, as %zu of its cells are: "
+			 "mend it, leave the cell empty, or name the column in \"columns\": "
+			 "{\"category\": [...]} or {\"ignore\": [...]}",
+			 l->r.file.show, dates ? k->odd_line : k->text_line,
+			 sw_csv_column_show(&l->r, column, show), text, dates ? "date" : "number",
+			 dates ? k->dates : k->numbers);
 }
 
-static bool is_slip(const struct sw_look_column *k)
+/* How many cells are likely slips; 0: there are none, or the column is one of texts. */
+static size_t slips(const struct sw_look_column *k)
 {
-	return k->texts > 0 && k->numbers >= 9 * k->texts;
+	const size_t most = has_dates(k) ? k->dates : k->numbers;
+	const size_t others = k->numbers + k->texts - most;
+
+	return most >= 9 * others ? others : 0;
 }
 
 /* Refuses a column that is no date where the data set says so. */
@@ -275,7 +288,12 @@ static void warning_make(const struct looking *l, size_t i)
 		(void)snprintf(c->warning, cap,
 			       "it gives the target away alone: is it known before the target is? "
 			       "If not, ignore it");
-	else if (k->asked == SW_KIND_N && is_slip(k))
+	else if (k->asked == SW_KIND_N && slips(k) && has_dates(k))
+		(void)snprintf(c->warning, cap,
+			       "line %zu: it is not a date, as most of its cells are: %s",
+			       k->odd_line,
+			       target ? "is it a class?" : "mend it, or leave the cell empty");
+	else if (k->asked == SW_KIND_N && slips(k))
 		(void)snprintf(c->warning, cap,
 			       "line %zu: \"%s\" is not a number, as most of its cells are: %s",
 			       k->text_line, k->text,
@@ -316,7 +334,7 @@ static sw_status column_is(const struct looking *l, size_t i, struct sw_err *err
 						   : SW_DECIMAL_POINT;
 	if (i == l->t->target || k->asked == SW_KIND_IGNORED) {
 		c->kind = i == l->t->target ? SW_KIND_TARGET : SW_KIND_IGNORED;
-		if (i == l->t->target && is_slip(k) && !few)
+		if (i == l->t->target && slips(k) && !few)
 			return slip(l, i, err);
 		c->why = i == l->t->target ? NULL
 			 : i == l->group   ? "rows are grouped by it"
@@ -334,8 +352,8 @@ static sw_status column_is(const struct looking *l, size_t i, struct sw_err *err
 	if (k->asked == SW_KIND_NUMBER && k->texts)
 		return slip(l, i, err);
 	/* texts that come again and again are meant */
-	if (k->asked == SW_KIND_N && is_slip(k) && !few &&
-	    k->texts <= (l->t->rows / 1000 > 3 ? l->t->rows / 1000 : 3))
+	if (k->asked == SW_KIND_N && slips(k) && !few &&
+	    (slips(k) <= SW_LOOK_SLIPS || slips(k) <= l->t->rows / 1000))
 		return slip(l, i, err);
 	return SW_OK;
 }

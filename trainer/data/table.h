@@ -10,10 +10,10 @@
  *           text      other texts
  *           ignored   the data set says so ("columns"), which can also say number, category, date
  * Holes     sw_cell_is_hole(). The target has none.
- * Refused   Numbers with texts in up to 3 cells, or in one of a thousand, likely a slip (with more,
- *           or of up to 40 different values, it is a category, and said); a header that comes
- *           twice, two columns of one name, one class alone, over 65,536 of words, and no column to
- *           learn from.
+ * Refused   Numbers or dates with others in up to 3 cells, or in one of a thousand, likely a slip
+ *           (with more, or of up to 40 different values, it is a category, and said); a header that
+ *           comes twice, two columns of one name, one class alone, over 65,536 of words, and no
+ *           column to learn from.
  * Memory    Some numbers a column, and up to 64 MiB to count different values.
  * Cost      One pass over the file.
  * Errors    Those of trainer/data/csv.h; err->ptr is "/path", "/label" or "/columns/...", relative

@@ -163,20 +163,28 @@ TEST_ROWS(table_that_is_refused_has_one_line, no)
 	cJSON_Delete(json);
 }
 
-/* Numbers for 2,000 rows, then a slip. */
-TEST(table_kind_that_changes_late_is_refused_with_its_line)
+static const struct {
+	const char *slip, *says;
+} late[] = {
+	{"1,2001-02-03,12o", "line 2002, column \"x\": \"12o\" is not a number, as 2000 of its"},
+	{"1,2001-02-30,2.5", "line 2002, column \"d\": it is not a date, as 2000 of its cells are"},
+	{"1,20010203,2.5", "line 2002, column \"d\": it is not a date, as 2000 of its cells are"},
+};
+
+/* Numbers and dates for 2,000 rows, then a slip. */
+TEST_ROWS(table_kind_that_changes_late_is_refused_with_its_line, late)
 {
 	char *text = malloc(1 << 17);
-	int at = sprintf(text, "x,y\n");
+	int at = sprintf(text, "y,d,x\n");
 
 	for (int i = 0; i < 2000; i++)
-		at += sprintf(text + at, "%d.5,%d\n", i * 17 % 1999, i % 2);
-	sprintf(text + at, "12o,1\n");
+		at += sprintf(text + at, "%d,2001-%02d-%02d,%d.5\n", i % 2, i % 12 + 1, i % 28 + 1,
+			      i * 17 % 1999);
+	sprintf(text + at, "%s\n", late[_i].slip);
 	cJSON *json = shown(text, "{\"label\": \"y\"}");
 
-	ck_assert_ptr_nonnull(strstr(
-		cJSON_GetObjectItem(json, "error")->valuestring,
-		"line 2002, column \"x\": \"12o\" is not a number, as 2000 of its cells are"));
+	ck_assert_ptr_nonnull(
+		strstr(cJSON_GetObjectItem(json, "error")->valuestring, late[_i].says));
 	cJSON_Delete(json);
 	free(text);
 }
