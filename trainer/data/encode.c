@@ -268,7 +268,8 @@ static sw_status scale_read(struct sw_input *in, const cJSON *json)
 		*v = numbers[i].absent;
 		fine = fine && (!has || number_is(has, v));
 	}
-	if (!fine || in->scale.width <= 0 || in->scale.clip < 0 || (list && (n < 2 || n > 65536)))
+	if (!fine || in->scale.width <= 0 || in->scale.clip < 0 ||
+	    (list && (!cJSON_IsArray(list) || n < 2 || n > 65536)))
 		return SW_INVALID;
 	if (!list)
 		return SW_OK;

@@ -3,17 +3,18 @@
  * to know is measured on the training rows alone, and goes with the model: new rows are encoded by
  * the same code, to the bit.
  *
- * Number    One input: scaled, in double, then as a float. A hole has the mean; where the training
- *           rows have holes a second input is 1 there and 0 elsewhere.
+ * Number    One input, or of scale auto several: scaled, in double, then as floats. A hole has the
+ *           mean; where the training rows have holes one more input is 1 there and 0 elsewhere.
  * Date      Three such numbers: days since 1970-01-01 with the part of the day, the month (1 to
  *           12), the day of the week (0 to 6, from Monday on); the input of holes is the last.
  * Category  One input for each value, 1 for the one that it is: all values of the training rows, or
  *           of more than 40 the 40 most frequent. Others are all 0, and counted.
  * Scale     auto      less the median, over what lies between the quartiles, then softly clipped:
- *                     z / sqrt(1 + (z / 3)^2). Where the quartiles are the same number, most rows
- *                     have it, and what the others have tells more than how far it is from there:
- *                     an input for each piece between two of up to 41 different values, 0 below
- *                     it, 1 above, in a line within. The pieces at most double the inputs of all.
+ *                     z / sqrt(1 + (z / 3)^2). Where both quartiles are one number, they say
+ *                     nothing of the others: of at least three different numbers up to 41 are
+ *                     points, and each two neighbours p, q have an input, (x - p) / (q - p), held
+ *                     to 0 and 1. A hole is then the number that most rows have. Such inputs of
+ *                     all columns together are at most 40, or as many as there were without them.
  *           standard  less the mean, over the deviation
  *           quantile  the rank among the training rows, as a normal's quantile
  *           none      as it is

@@ -183,42 +183,65 @@ static sw_status scale_make(struct sw_scaling *s, struct measure *m, enum sw_sca
 				       quantile_of(m->sample, m->samples, 0.25);
 
 		m->same = !(between > 0) && m->min < m->max;
-		/* half of the range, where there are too few values or inputs for pieces */
+		/* half of the range, where there are too few numbers or too little room to cut */
 		s->width = width_or_1(m->same ? (m->max - m->min) / 2 : between);
 	}
 	s->clip = CLIP;
 	return SW_OK;
 }
 
-/* Pieces between the different numbers of the sample, or between as many as are due of these. */
-static sw_status pieces_make(struct sw_scaling *s, struct measure *m, size_t due)
+/* The different numbers of the sample, in its place. Returns how many there are. */
+static size_t only_different(struct measure *m)
 {
-	size_t n = 1;
+	size_t n = 0;
 
-	for (size_t i = 1; i < m->samples; i++)
-		if (m->sample[i] > m->sample[n - 1])
+	for (size_t i = 0; i < m->samples; i++)
+		if (n == 0 || m->sample[i] > m->sample[n - 1])
 			m->sample[n++] = m->sample[i];
-	if (n < 3) /* two values are told apart by any scale */
-		return SW_OK;
-	*s = (struct sw_scaling){.width = 1, .pieces = true, .n = n <= due ? n : due + 1};
-	s->point = sw_malloc(s->n * sizeof *s->point);
-	for (size_t i = 0; s->point && i < s->n; i++)
-		s->point[i] = m->sample[i * (n - 1) / (s->n - 1)];
-	return s->point ? SW_OK : SW_NOMEM;
+	m->samples = n;
+	return n;
 }
 
-/* Where most rows have one number. A table of thousands of counts, most of them 0, has no room for
- * pieces of each: together they are no more than the inputs were. */
+/* Points among the m->samples different numbers, for at most `due` pieces: both ends, the number
+ * that most rows have, and others as evenly as they come. */
+static sw_status pieces_make(struct sw_input *in, const struct measure *m, size_t due)
+{
+	const double most = in->scale.center;
+	const size_t last = m->samples - 1, n = last <= due ? last + 1 : due + 1;
+	double *point = sw_malloc(n * sizeof *point);
+	size_t at = 0;
+
+	if (!point)
+		return SW_NOMEM;
+	while (m->sample[at] < most)
+		at++;
+	for (size_t i = 0; i < n; i++)
+		point[i] = m->sample[i * last / (n - 1)];
+	/* the first point that is not below it, but for the last */
+	const size_t own = (at * (n - 1) + last - 1) / last;
+
+	point[own == n - 1 && at < last ? own - 1 : own] = most;
+	in->scale = (struct sw_scaling){.width = 1, .pieces = true, .n = n, .point = point};
+	in->fill = most; /* a hole is as most rows are: the mean may be a rare number */
+	return SW_OK;
+}
+
+/* Numbers that most rows share, with at least two others. A table of thousands of counts, most of
+ * them 0, has no room for pieces of each: together they are no more than the inputs were, or than
+ * one column may have. */
 static sw_status cut_in_pieces(struct sw_encoder_fit *f)
 {
 	const size_t before = f->e->features;
 	size_t same = 0;
 	sw_status rc = SW_OK;
 
-	for (size_t i = 0; i < f->e->n; i++)
+	for (size_t i = 0; i < f->e->n; i++) {
+		f->m[i].same = f->m[i].same && only_different(&f->m[i]) > 2;
 		same += f->m[i].same;
-	const size_t room = same > 0 ? before / same : 0,
-		     due = room < PIECES_MOST ? room : PIECES_MOST;
+	}
+	const size_t room = before > PIECES_MOST ? before : PIECES_MOST,
+		     each = same ? room / same : 0;
+	const size_t due = each < PIECES_MOST ? each : PIECES_MOST;
 
 	for (size_t i = 0; rc == SW_OK && due > 1 && i < f->e->n; i++) {
 		struct sw_input *in = &f->e->input[i];
@@ -226,7 +249,7 @@ static sw_status cut_in_pieces(struct sw_encoder_fit *f)
 		if (!f->m[i].same)
 			continue;
 		f->e->features -= sw_input_features(in);
-		rc = pieces_make(&in->scale, &f->m[i], due);
+		rc = pieces_make(in, &f->m[i], due);
 		f->e->features += sw_input_features(in);
 	}
 	return rc;

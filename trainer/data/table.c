@@ -203,6 +203,25 @@ static size_t slips(const struct sw_look_column *k)
 	return most >= 9 * others ? others : 0;
 }
 
+/* Texts that are numbers but for a sign of money or of parts of a hundred? */
+static bool has_signs(const struct sw_look_column *k)
+{
+	return k->texts > k->numbers && k->sign;
+}
+
+/* Refuses a target of amounts, which would be as many classes. */
+static sw_status signs(const struct looking *l, size_t column, struct sw_err *err)
+{
+	const struct sw_look_column *k = &l->look[column];
+	char show[48];
+
+	return sw_err_at(err, SW_INVALID, "/label",
+			 "%s: line %zu, column %s: \"%s\" is a number but for its sign: take the "
+			 "signs out, so that it is one",
+			 l->r.file.show, k->text_line, sw_csv_column_show(&l->r, column, show),
+			 k->text);
+}
+
 /* Refuses a column that is no date where the data set says so. */
 static sw_status no_date(const struct looking *l, size_t column, struct sw_err *err)
 {
@@ -298,7 +317,7 @@ static void warning_make(const struct looking *l, size_t i)
 			       "line %zu: \"%s\" is not a number, as most of its cells are: %s",
 			       k->text_line, k->text,
 			       target ? "is it a class?" : "mend it, or leave the cell empty");
-	else if (k->asked == SW_KIND_N && k->texts > k->numbers && k->sign)
+	else if (k->asked == SW_KIND_N && has_signs(k))
 		(void)snprintf(c->warning, cap,
 			       "line %zu: \"%s\" is a number but for its sign: take the sign out",
 			       k->text_line, k->text);
@@ -336,6 +355,8 @@ static sw_status column_is(const struct looking *l, size_t i, struct sw_err *err
 		c->kind = i == l->t->target ? SW_KIND_TARGET : SW_KIND_IGNORED;
 		if (i == l->t->target && slips(k) && !few)
 			return slip(l, i, err);
+		if (i == l->t->target && has_signs(k) && !few)
+			return signs(l, i, err);
 		c->why = i == l->t->target ? NULL
 			 : i == l->group   ? "rows are grouped by it"
 					   : "as asked";

@@ -113,7 +113,8 @@ def _scaled(numpy, scale, values):
     values = values[:, None]
     if "pieces" in scale:
         known = numpy.array(scale["pieces"])
-        return ((values - known[:-1]) / numpy.diff(known)).clip(0, 1)
+        with numpy.errstate(over="ignore"):  # far from a short piece
+            return ((values - known[:-1]) / numpy.diff(known)).clip(0, 1)
     if "quantiles" in scale:
         known = numpy.array(scale["quantiles"])
         first, behind = (numpy.searchsorted(known, values, side) for side in ("left", "right"))

@@ -220,18 +220,21 @@ TEST_ROWS(new_rows_that_do_not_fit_have_one_line, unfit)
 	sw_data_fini(&data);
 }
 
-/* flat numbers that are 0 in four rows of five, and one that is not. Returns how many inputs. */
-static size_t flat_load(size_t flat, struct sw_data *data)
+/* `flat` numbers that are 0 in four rows of five, and others of `values` different ones on both
+ * sides; as many flags; one that is not flat. Returns how many inputs. */
+static size_t flat_load(size_t flat, unsigned values, struct sw_data *data)
 {
-	static char text[16 * 1024];
+	static char text[256 * 1024];
 	size_t at = 0;
 
 	for (size_t c = 0; c < flat; c++)
-		at += (size_t)sprintf(text + at, "flat%zu,", c);
+		at += (size_t)sprintf(text + at, "flat%zu,flag%zu,", c, c);
 	at += (size_t)sprintf(text + at, "b,price\n");
-	for (unsigned i = 0; i < 60; i++) {
+	for (unsigned i = 0; i < 600; i++) {
 		for (size_t c = 0; c < flat; c++)
-			at += (size_t)sprintf(text + at, "%u,", i % 5 ? 0 : i % 2 ? 10 : 30);
+			at += (size_t)sprintf(text + at, "%d,%d,",
+					      i % 5 ? 0 : 10 * (int)(i / 5 % values + 1) - 20,
+					      i % 5 == 0);
 		at += (size_t)sprintf(text + at, "%u,%u\n", draw(i, 0) % 1000, draw(i, 1) % 1000);
 	}
 	put("d.csv", text, at);
@@ -240,31 +243,56 @@ static size_t flat_load(size_t flat, struct sw_data *data)
 	return data->features;
 }
 
+/* -10, 0, 10, 20: three pieces. A hole, which training has not seen, is 0, as most rows are. */
 TEST(number_that_is_mostly_one_value_has_an_input_for_each_piece)
 {
-	static const float want[][2] = {{0, 0}, {0, 0}, {.5F, 0}, {1, 0}, {1, .5F}, {1, 1}, {1, 1}};
-	static const char text[] = "flat0,b\n-9,1\n0,1\n5,1\n10,1\n20,1\n30,1\n1e9,1\n";
+	static const char text[] = "flat0,flag0,b\n-99,0,1\n-5,0,1\n0,0,1\n,0,1\n5,0,1\n20,0,1\n"
+				   "1e9,0,1\n";
+	static const float want[][3] = {{0, 0, 0},   {.5F, 0, 0}, {1, 0, 0}, {1, 0, 0},
+					{1, .5F, 0}, {1, 1, 1},   {1, 1, 1}};
 	struct sw_encoder e;
 	struct sw_data data;
-	float x[3 * 8];
+	float x[5 * 8];
 	size_t n;
 
-	ck_assert_uint_eq(flat_load(1, &data), 2 + 1);
+	ck_assert_uint_eq(flat_load(1, 4, &data), 3 + 2);
 	put("new.csv", text, sizeof text - 1);
 	rows_read(&data, "new.csv", x, 8, &n, &e);
 	ck_assert_uint_eq(n, 7);
 	for (size_t i = 0; i < n; i++)
-		ck_assert_mem_eq(x + 3 * i, want[i], sizeof want[i]);
+		ck_assert_mem_eq(x + 5 * i, want[i], sizeof want[i]);
 	sw_encoder_fini(&e);
 	sw_data_fini(&data);
 }
 
-/* A table of counts does not grow by the factor of its pieces. */
-TEST(pieces_at_most_double_the_inputs)
+static const struct {
+	size_t flat;
+	unsigned values;
+	size_t features;
+} pieces[] = {
+	{1, 60, 40 + 1 + 1},
+	{4, 60, 4 * 10 + 4 + 1},
+	{30, 60, 30 * 2 + 30 + 1}, /* 61 without pieces */
+};
+
+/* 40 of all columns together, or as many as there were inputs; and whatever is left out, the number
+ * that most rows have is a point. */
+TEST_ROWS(pieces_of_all_columns_are_bounded, pieces)
 {
 	struct sw_data data;
+	struct sw_encoder e = {0};
+	cJSON *json;
+	bool zero = false;
 
-	ck_assert_uint_eq(flat_load(2, &data), 2 + 1);
+	ck_assert_uint_eq(flat_load(pieces[_i].flat, pieces[_i].values, &data),
+			  pieces[_i].features);
+	json = cJSON_Parse(data.about.table);
+	ck_assert_int_eq(sw_encoder_read(&e, json), SW_OK);
+	for (size_t i = 0; i < e.input[0].scale.n; i++)
+		zero = zero || e.input[0].scale.point[i] == 0;
+	ck_assert(zero);
+	cJSON_Delete(json);
+	sw_encoder_fini(&e);
 	sw_data_fini(&data);
 }
 

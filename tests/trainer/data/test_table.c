@@ -189,6 +189,22 @@ TEST_ROWS(table_kind_that_changes_late_is_refused_with_its_line, late)
 	free(text);
 }
 
+/* They would be classes, one a row. */
+TEST(table_target_of_amounts_with_signs_is_refused)
+{
+	char text[2000];
+	int at = sprintf(text, "x,y\n");
+
+	for (int i = 0; i < 60; i++)
+		at += sprintf(text + at, "%d.5,$%d.25\n", i % 7, i * 3);
+	cJSON *json = shown(text, "{\"label\": \"y\"}");
+
+	ck_assert_ptr_nonnull(
+		strstr(cJSON_GetObjectItem(json, "error")->valuestring,
+		       "line 2, column \"y\": \"$0.25\" is a number but for its sign: take"));
+	cJSON_Delete(json);
+}
+
 /* Numbers of which few differ, and words: classes, also one that is called "none". */
 TEST(table_of_classes_may_mix_words_and_numbers)
 {
