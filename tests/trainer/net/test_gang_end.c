@@ -3,6 +3,7 @@
 #include "tests/run.h"
 #include "tests/trainer/net/gang.h"
 #include "tests/walk.h"
+#include <math.h>
 
 /* 131 rows of 163 are trained on, and 32 validated */
 #define EPOCH_STEPS 5
@@ -90,6 +91,23 @@ static const struct {
 	     {3, 6, 2, layers},
 	     {3, 6, 2, normed}};
 
+/* The best loss and the metric's best value are sums of doubles over the ranks, in another order:
+ * their last bits may differ, and with them the checksum. All else has the bits. Makes both zero. */
+static void files_are_alike(unsigned char *one, unsigned char *many, size_t n)
+{
+	static const size_t loss_at[] = {88, 128}; /* trainer/file/checkpoint_format.c */
+	double a, b;
+
+	for (size_t i = 0; i < 2; i++) {
+		memcpy(&a, one + loss_at[i], sizeof a);
+		memcpy(&b, many + loss_at[i], sizeof b);
+		ck_assert(fabs(a - b) <= 1e-12 * fabs(a));
+		memset(one + loss_at[i], 0, sizeof a);
+		memset(many + loss_at[i], 0, sizeof b);
+	}
+	ck_assert_mem_eq(one, many, n - 16);
+}
+
 TEST_ROWS(ranks_write_the_checkpoint_of_others_and_read_it, goers)
 {
 	const unsigned stages = goers[_i].stages, world = goers[_i].world, plain = goers[_i].plain;
@@ -116,7 +134,7 @@ TEST_ROWS(ranks_write_the_checkpoint_of_others_and_read_it, goers)
 	unsigned char *many = file_read(path, &again);
 
 	ck_assert_uint_eq(again, n);
-	ck_assert_mem_eq(one, many, n);
+	files_are_alike(one, many, n);
 	free(one);
 	free(many);
 
