@@ -92,7 +92,7 @@ static const struct {
 	     {3, 6, 2, normed}};
 
 /* The best loss and the metric's best value are sums of doubles over the ranks, in another order:
- * their last bits may differ, and with them the checksum. All else has the bits. Makes both zero. */
+ * their last bits may differ, and the checksum with them. All else has the bits. Zeroes both. */
 static void files_are_alike(unsigned char *one, unsigned char *many, size_t n)
 {
 	static const size_t loss_at[] = {88, 128}; /* trainer/file/checkpoint_format.c */
