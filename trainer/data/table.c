@@ -177,10 +177,9 @@ static bool has_dates(const struct sw_look_column *k)
 }
 
 /* Refuses numbers or dates with others between them, of which there are too few to be meant. */
-static sw_status slip(const struct looking *l, size_t column, struct sw_err *err)
+static sw_status slip(const struct looking *l, size_t column, bool dates, struct sw_err *err)
 {
 	const struct sw_look_column *k = &l->look[column];
-	const bool dates = has_dates(k);
 	char show[48], text[48] = "it";
 
 	if (!dates)
@@ -354,7 +353,7 @@ static sw_status column_is(const struct looking *l, size_t i, struct sw_err *err
 	if (i == l->t->target || k->asked == SW_KIND_IGNORED) {
 		c->kind = i == l->t->target ? SW_KIND_TARGET : SW_KIND_IGNORED;
 		if (i == l->t->target && slips(k) && !few)
-			return slip(l, i, err);
+			return slip(l, i, has_dates(k), err);
 		if (i == l->t->target && has_signs(k) && !few)
 			return signs(l, i, err);
 		c->why = i == l->t->target ? NULL
@@ -371,11 +370,11 @@ static sw_status column_is(const struct looking *l, size_t i, struct sw_err *err
 	if (k->asked == SW_KIND_DATE && (k->numbers || k->dates != k->texts || !k->forms))
 		return no_date(l, i, err);
 	if (k->asked == SW_KIND_NUMBER && k->texts)
-		return slip(l, i, err);
+		return slip(l, i, false, err);
 	/* texts that come again and again are meant */
 	if (k->asked == SW_KIND_N && slips(k) && !few &&
 	    (slips(k) <= SW_LOOK_SLIPS || slips(k) <= l->t->rows / 1000))
-		return slip(l, i, err);
+		return slip(l, i, has_dates(k), err);
 	return SW_OK;
 }
 

@@ -143,6 +143,9 @@ static const struct {
 	{"x,y\n1,2\n2,3\nthree,4\n", "{\"label\": \"y\", \"columns\": {\"number\": [\"x\"]}}",
 	 "line 4, column \"x\": \"three\" is not a number, as 2 of its cells are: mend it, leave "
 	 "the cell empty, or name the column in \"columns\""},
+	{"x,y\n2001-02-03,2\n2001-02-04,3\n",
+	 "{\"label\": \"y\", \"columns\": {\"number\": [\"x\"]}}",
+	 "line 2, column \"x\": \"2001-02-03\" is not a number, as 0 of its cells are"},
 	{"x,y\n1,2\n", "{\"label\": \"y\", \"encoding\": \"utf-16\"}",
 	 "unknown encoding \"utf-16\""},
 	{"x,y\n1,2\n", NULL, "\"label\""},
