@@ -27,6 +27,7 @@ struct sw_files_pass {
 	struct sw_store_client reads;
 	uv_work_t work;
 	bool over;
+	bool held; /* a worker of the sweep may still write, or end, what a trial leaves */
 	bool last; /* no further trial of the sweep begins: its folder goes when it is empty */
 };
 
@@ -225,8 +226,9 @@ static void finish_pass(struct sw_files_pass *p)
 		sw_log(SW_LOG_WARN, "checkpoint.files", "sweep=%lld why=\"%s\"",
 		       (long long)p->rows.sweep,
 		       p->rows.err.msg[0] != '\0' ? p->rows.err.msg : sw_status_str(p->rows.rc));
-	/* It passes; of a row that cannot be read the next pass would say the same. */
-	if (live != NULL && (p->rows.rc == SW_NOMEM || p->rows.rc == SW_BUSY))
+	/* These pass; of a row that cannot be read the next pass would say the same. Held: also if
+	 * that worker has asked meanwhile, for nothing else marks the sweep then. */
+	if (live != NULL && (p->rows.rc == SW_NOMEM || p->rows.rc == SW_BUSY || p->held))
 		mark_sweep(d, p->rows.sweep);
 	if (live != NULL)
 		/* At most a twentieth of the time goes into looking, however large the folder
@@ -250,7 +252,6 @@ static void on_removed(uv_work_t *work, int status)
 {
 	struct sw_files_pass *p = work->data;
 	struct sw_running *live = running_of(p->d, p->rows.sweep);
-	const struct sw_slot *slots = p->d->slot.slots;
 
 	(void)status; /* never cancelled */
 	if (p->over && live != NULL && !live->files.over)
@@ -267,9 +268,6 @@ static void on_removed(uv_work_t *work, int status)
 		live->files.record_trial = p->rows.record_trial;
 		live->files.record = p->rows.record;
 	}
-	for (size_t i = 0; live != NULL && i < p->d->slot.slot_n; i++)
-		if (is_over_on(&slots[i], p->rows.sweep))
-			mark_sweep(p->d, p->rows.sweep); /* for what comes of that */
 	finish_pass(p);
 }
 
@@ -288,6 +286,7 @@ static void hold_files(struct sw_files_pass *p)
 
 		if (!is_over_on(s, p->rows.sweep))
 			continue;
+		p->held = true;
 		/* 0: an earlier daemon's, and nobody knows which. */
 		for (size_t k = 0; s->last_trial == 0 && k < f->trial_n; k++)
 			f->trials[k].held = true;
@@ -338,11 +337,12 @@ static void on_listed(uv_work_t *work, int status)
 	struct sw_files_pass *p = work->data;
 
 	(void)status; /* never cancelled */
-	/* An empty folder costs no read of rows. */
-	if (p->rows.rc != SW_OK || p->rows.files.n == 0 || p->d->phase != SW_UP)
-		finish_pass(p);
-	else
+	if (p->rows.rc == SW_OK && p->rows.files.n > 0 && p->d->phase == SW_UP) {
 		read_more(p);
+		return;
+	}
+	hold_files(p); /* an empty folder costs no read of rows */
+	finish_pass(p);
 }
 
 static void begin_pass(struct sw_daemon *d, int64_t sweep)
