@@ -135,11 +135,10 @@ void sw_session_write(struct sw_session *s)
 
 		if (n > 0) {
 			done += (size_t)n;
-		} else if (n == 0 || errno == EAGAIN || errno == EWOULDBLOCK) {
-			break; /* it is full for now */
-		} else if (errno != EINTR) {
-			session_disconnect(s);
-			return;
+		} else if (n == 0 || errno != EINTR) {
+			/* It is full for now; or the daemon is gone, and what it had said is read
+			 * before its end is. */
+			break;
 		}
 	}
 	if (done) {

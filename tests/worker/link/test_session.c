@@ -2,6 +2,7 @@
  * tell. */
 #include "proto/silence.h"
 #include "tests/worker/link/session_daemon.h"
+#include <stdatomic.h>
 
 TEST(session_runs_a_trial_from_next_to_tell)
 {
@@ -61,15 +62,19 @@ TEST_ROWS(session_drops_the_trial_when_told, ends)
 	next();
 }
 
+static atomic_bool hung_up;
+
 static void reconnect_script(void)
 {
 	uint64_t trial = 0;
 	int id;
 
 	give_job();
-	take_report(1, "continue");
+	id = expect("worker.report", NULL, NULL);
 	take_report(2, NULL); /* read, and never answered */
+	answer(id, "{\"decision\":\"continue\"}");
 	hang_up();
+	atomic_store(&hung_up, true);
 	close(d.listener);
 	listen_again(); /* as a new daemon makes it: the same path, another file */
 	accept_one();
@@ -87,8 +92,10 @@ TEST(session_reconnects_and_sends_again_what_was_not_answered)
 	start(reconnect_script, 10000);
 	next();
 	for (uint64_t step = 1; step <= 5; step++) {
+		/* What the daemon had answered is read, though the next report cannot be sent. */
+		while (step == 3 && !atomic_load(&hung_up))
+			usleep(100);
 		ck_assert(sw_session_report(s, step, "{}", false));
-		ck_assert(sw_session_go_on(s));
 	}
 	sw_session_finish(s, "COMPLETED", NULL);
 	ck_assert_int_eq(sw_session_ended(s), SW_SESSION_OPEN);
