@@ -29,39 +29,12 @@ struct sw_table_rows {
 	double *value;               /* [rows], or NULL: the targets */
 	bool *train;                 /* [rows]: is it one that is measured? */
 	const struct places *places; /* while rows are encoded */
-	struct sw_encoder_fit *fit;  /* while they are measured */
 };
 
 static sw_status no_memory(const struct sw_table_rows *m, struct sw_err *err)
 {
 	return sw_err_set(err, SW_NOMEM, "no memory for %zu rows of %s", m->t.rows,
 			  m->source->path);
-}
-
-/* Goes through the rows of the file, which must be as many as before. */
-static sw_status each_row(struct sw_table_rows *m,
-			  sw_status (*row)(struct sw_table_rows *m, const struct sw_csv_reader *r,
-					   size_t at, struct sw_err *err),
-			  struct sw_err *err)
-{
-	struct sw_csv_reader r;
-	size_t n = 0;
-	sw_status rc = sw_csv_open(&r, m->source->path, m->t.latin1, err);
-
-	if (rc == SW_OK && m->t.header)
-		rc = sw_csv_names(&r, NULL, err);
-	if (rc == SW_OK && m->t.header)
-		rc = sw_csv_next(&r, err);
-	for (; rc == SW_OK && r.cells > 0; n++) {
-		if (n < m->t.rows && r.columns == m->t.columns)
-			rc = row(m, &r, n, err);
-		if (rc == SW_OK)
-			rc = sw_csv_next(&r, err);
-	}
-	if (rc == SW_OK && n != m->t.rows)
-		rc = sw_err_at(err, SW_IO, "/path", "%s changed while it was read", r.file.show);
-	sw_csv_close(&r);
-	return rc;
 }
 
 /* --- the target, and what rows are split by --- */
@@ -92,9 +65,9 @@ static sw_status target_take(struct sw_table_rows *m, const struct sw_csv_reader
 	return SW_OK;
 }
 
-static sw_status row_take(struct sw_table_rows *m, const struct sw_csv_reader *r, size_t at,
-			  struct sw_err *err)
+static sw_status row_take(void *arg, const struct sw_csv_reader *r, size_t at, struct sw_err *err)
 {
+	struct sw_table_rows *m = arg;
 	const sw_status rc = target_take(m, r, at, err);
 	char where[48], show[44];
 
@@ -197,7 +170,7 @@ static sw_status labels_make(struct sw_table_rows *m, struct sw_err *err)
 	m->at = set->by ? sw_malloc(rows * sizeof *m->at) : NULL;
 	if ((!m->out->label && !m->value) || (set->group && !m->in_group) || (set->by && !m->at))
 		return no_memory(m, err);
-	rc = each_row(m, row_take, err);
+	rc = sw_table_each(&m->t, m->source->path, row_take, m, err);
 	return rc == SW_OK && m->want->classes ? classes_make(m, err) : rc;
 }
 
@@ -277,30 +250,6 @@ static sw_status values_make(struct sw_table_rows *m, struct sw_err *err)
 	return SW_OK;
 }
 
-/* --- the inputs --- */
-
-static sw_status row_fit(struct sw_table_rows *m, const struct sw_csv_reader *r, size_t at,
-			 struct sw_err *err)
-{
-	return m->train[at] ? sw_encoder_fit_row(m->fit, r, err) : SW_OK;
-}
-
-static sw_status inputs_make(struct sw_table_rows *m, struct sw_err *err)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < m->t.rows; i++)
-		n += m->train[i];
-	sw_status rc = sw_encoder_fit_begin(&m->fit, &m->e, &m->t, m->source->set.image[0] != 0, n);
-
-	if (rc == SW_OK)
-		rc = each_row(m, row_fit, err);
-	const sw_status made = sw_encoder_fit_end(m->fit, m->want->scale);
-
-	/* what a row lacks has its line; all else is memory */
-	return rc != SW_NOMEM && made != SW_NOMEM ? rc : no_memory(m, err);
-}
-
 /* --- the rows --- */
 
 /* Where a row of the file goes: to one part, to both (all are trained on), or to none. */
@@ -309,9 +258,9 @@ struct places {
 	int32_t *at[2]; /* [rows], of a part; -1: it is not in it. NULL: where it is in the file */
 };
 
-static sw_status row_encode(struct sw_table_rows *m, const struct sw_csv_reader *r, size_t at,
-			    struct sw_err *err)
+static sw_status row_encode(void *arg, const struct sw_csv_reader *r, size_t at, struct sw_err *err)
 {
+	struct sw_table_rows *m = arg;
 	const struct places *p = m->places;
 	const size_t n = m->e.features;
 	float *first = NULL;
@@ -355,7 +304,7 @@ sw_status sw_data_table_encode(struct sw_table_rows *m, const struct sw_raw_to t
 	}
 	m->places = &p;
 	if (rc == SW_OK)
-		rc = each_row(m, row_encode, err);
+		rc = sw_table_each(&m->t, m->source->path, row_encode, m, err);
 	m->places = NULL;
 	free(p.at[0]);
 	free(p.at[1]);
@@ -485,7 +434,7 @@ sw_status sw_data_table(struct sw_raw *out, const struct sw_data_source *source,
 	if (rc == SW_OK)
 		rc = values_make(m, err);
 	if (rc == SW_OK)
-		rc = inputs_make(m, err);
+		rc = sw_encoder_fit(&m->e, &m->t, source->path, want->scale, m->train, err);
 	if (rc == SW_OK)
 		rc = shape_make(m, err);
 	if (rc == SW_OK)

@@ -25,8 +25,7 @@
  *           all; of very many columns fewer, in 64 MiB.
  * JSON      {"target", "target_column", "width", "encoding", "header", "columns": [{"name",
  *           "column", "kind", ...}, ...]}: docs/predict.md.
- * Errors    As trainer/data/csv.h. Of the JSON: SW_INVALID, without a line. Of the fit's begin and
- *           end: SW_NOMEM, without a line.
+ * Errors    As trainer/data/csv.h. Of the JSON: SW_INVALID, without a line.
  */
 #ifndef SW_TRAINER_DATA_ENCODE_H
 #define SW_TRAINER_DATA_ENCODE_H
@@ -70,14 +69,11 @@ struct sw_encoder {
 	char *target_name; /* or NULL */
 };
 
-/* Measures training rows: begin, each of them, end, which frees. image: all columns are numbers as
- * they are. rows: how many there will be. The encoder's fini also after a failure. */
-struct sw_encoder_fit; /* opaque */
-SW_NODISCARD sw_status sw_encoder_fit_begin(struct sw_encoder_fit **out, struct sw_encoder *e,
-					    const struct sw_table *t, bool image, size_t rows);
-SW_NODISCARD sw_status sw_encoder_fit_row(struct sw_encoder_fit *f, const struct sw_csv_reader *r,
-					  struct sw_err *err);
-SW_NODISCARD sw_status sw_encoder_fit_end(struct sw_encoder_fit *f, enum sw_scale scale);
+/* Measures the training rows of t's file. train: bool[t->rows]; NULL: of all rows as many as have
+ * their numbers sampled, for a look. Images are numbers as they are. Fini also after a failure. */
+SW_NODISCARD sw_status sw_encoder_fit(struct sw_encoder *e, const struct sw_table *t,
+				      const char *path, enum sw_scale scale, const bool *train,
+				      struct sw_err *err);
 
 /* The row in r->cell as float[features]. column: size_t[e->n], the file's column of each input;
  * NULL: those of the training file. */

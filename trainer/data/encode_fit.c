@@ -23,9 +23,10 @@ struct measure {
 	bool same; /* both quartiles are one number, but not all rows have it */
 };
 
-struct sw_encoder_fit {
+struct fit {
 	struct sw_encoder *e;
-	bool image;
+	const struct sw_table *t;
+	const bool *train;
 	struct measure *m; /* [e->n] */
 	double *room;      /* the samples of all */
 	size_t rows, step; /* so far; every so-manieth is a sample */
@@ -34,9 +35,10 @@ struct sw_encoder_fit {
 
 /* --- the inputs --- */
 
-static sw_status inputs_make(struct sw_encoder_fit *f, const struct sw_table *t)
+static sw_status inputs_make(struct fit *f)
 {
 	struct sw_encoder *e = f->e;
+	const struct sw_table *t = f->t;
 
 	e->input = sw_calloc(SW_DATE_PARTS * t->columns, sizeof *e->input);
 	e->target_name = t->header ? sw_strdup(sw_texts_text(&t->names, t->target)) : NULL;
@@ -44,9 +46,9 @@ static sw_status inputs_make(struct sw_encoder_fit *f, const struct sw_table *t)
 		return SW_NOMEM;
 	for (size_t i = 0; i < t->columns; i++) {
 		const struct sw_table_column *c = &t->column[i];
-		const enum sw_kind kind = f->image ? SW_KIND_NUMBER : c->kind;
+		const enum sw_kind kind = t->image ? SW_KIND_NUMBER : c->kind;
 
-		if (i == t->target || (c->why && !f->image))
+		if (i == t->target || (c->why && !t->image))
 			continue;
 		for (size_t p = 0; p < (kind == SW_KIND_DATE ? SW_DATE_PARTS : 1); p++) {
 			e->input[e->n] = (struct sw_input){.kind = kind,
@@ -54,7 +56,7 @@ static sw_status inputs_make(struct sw_encoder_fit *f, const struct sw_table *t)
 							   .decimal = c->decimal,
 							   .form = c->form,
 							   .part = p,
-							   .fill = f->image ? (double)NAN : 0,
+							   .fill = t->image ? (double)NAN : 0,
 							   .values.most = VALUES_MOST};
 			struct sw_input *in = &e->input[e->n++];
 
@@ -66,10 +68,13 @@ static sw_status inputs_make(struct sw_encoder_fit *f, const struct sw_table *t)
 	return SW_OK;
 }
 
-static sw_status room_make(struct sw_encoder_fit *f, size_t rows)
+static sw_status room_make(struct fit *f)
 {
 	const size_t n = f->e->n;
-	size_t most = SAMPLES_BYTES / sizeof(double) / (n ? n : 1);
+	size_t most = SAMPLES_BYTES / sizeof(double) / (n ? n : 1), rows = 0;
+
+	for (size_t i = 0; i < f->t->rows; i++)
+		rows += !f->train || f->train[i];
 
 	most = most > SAMPLES_MOST ? SAMPLES_MOST : most < SAMPLES_LEAST ? SAMPLES_LEAST : most;
 	most = most > rows ? rows : most;
@@ -100,10 +105,13 @@ static void number_add(struct measure *m, double v, bool sampled)
 		m->sample[m->samples++] = v;
 }
 
-sw_status sw_encoder_fit_row(struct sw_encoder_fit *f, const struct sw_csv_reader *r,
-			     struct sw_err *err)
+static sw_status row_add(void *arg, const struct sw_csv_reader *r, size_t at, struct sw_err *err)
 {
-	const bool sampled = f->rows++ % f->step == 0;
+	struct fit *f = arg;
+
+	if (!(f->train ? f->train[at] : at % f->step == 0))
+		return SW_OK;
+	const bool sampled = !f->train || f->rows++ % f->step == 0;
 
 	for (size_t i = 0; i < f->e->n; i++) {
 		struct sw_input *in = &f->e->input[i];
@@ -229,7 +237,7 @@ static sw_status pieces_make(struct sw_input *in, const struct measure *m, size_
 /* Numbers that most rows share, with at least two others. A table of thousands of counts, most of
  * them 0, has no room for pieces of each: together they are no more than the inputs were, or than
  * one column may have. */
-static sw_status cut_in_pieces(struct sw_encoder_fit *f)
+static sw_status cut_in_pieces(struct fit *f)
 {
 	const size_t before = f->e->features;
 	size_t same = 0;
@@ -292,9 +300,9 @@ static sw_status values_choose(struct sw_input *in)
 	return rc;
 }
 
-sw_status sw_encoder_fit_end(struct sw_encoder_fit *f, enum sw_scale scale)
+static sw_status inputs_end(struct fit *f, enum sw_scale scale)
 {
-	sw_status rc = f && f->m && f->holes && f->room ? SW_OK : SW_NOMEM;
+	sw_status rc = SW_OK;
 
 	for (size_t i = 0; rc == SW_OK && i < f->e->n; i++) {
 		struct sw_input *in = &f->e->input[i];
@@ -302,36 +310,34 @@ sw_status sw_encoder_fit_end(struct sw_encoder_fit *f, enum sw_scale scale)
 		const bool last = in->kind != SW_KIND_DATE || in->part + 1 == SW_DATE_PARTS;
 
 		in->hole = f->holes[i] && last;
-		if (!f->image)
+		if (!f->t->image)
 			in->fill = m->first + m->mean;
 		rc = in->kind == SW_KIND_CATEGORY
 			     ? values_choose(in)
-			     : scale_make(&in->scale, m, f->image ? SW_SCALE_NONE : scale);
+			     : scale_make(&in->scale, m, f->t->image ? SW_SCALE_NONE : scale);
 		f->e->features += sw_input_features(in);
 	}
-	rc = rc == SW_OK ? cut_in_pieces(f) : rc;
-	if (f) {
-		free(f->m);
-		free(f->holes);
-		free(f->room);
-	}
-	free(f);
-	return rc;
+	return rc == SW_OK ? cut_in_pieces(f) : rc;
 }
 
-sw_status sw_encoder_fit_begin(struct sw_encoder_fit **out, struct sw_encoder *e,
-			       const struct sw_table *t, bool image, size_t rows)
+sw_status sw_encoder_fit(struct sw_encoder *e, const struct sw_table *t, const char *path,
+			 enum sw_scale scale, const bool *train, struct sw_err *err)
 {
-	struct sw_encoder_fit *f = sw_calloc(1, sizeof *f);
-	sw_status rc = f ? SW_OK : SW_NOMEM;
+	struct fit f = {.e = e, .t = t, .train = train};
 
-	*out = f;
 	*e = (struct sw_encoder){
 		.header = t->header, .latin1 = t->latin1, .width = t->columns, .target = t->target};
-	if (!f)
-		return rc;
-	f->e = e;
-	f->image = image;
-	rc = inputs_make(f, t);
-	return rc == SW_OK ? room_make(f, rows) : rc;
+	sw_status rc = inputs_make(&f);
+
+	if (rc == SW_OK)
+		rc = room_make(&f);
+	if (rc == SW_OK)
+		rc = sw_table_each(t, path, row_add, &f, err);
+	if (rc == SW_OK)
+		rc = inputs_end(&f, scale);
+	free(f.m);
+	free(f.holes);
+	free(f.room);
+	/* what a row lacks has its line; all else is memory */
+	return rc != SW_NOMEM ? rc : sw_err_set(err, rc, "no memory for the columns of %s", path);
 }

@@ -28,7 +28,6 @@ struct looking {
 	struct sw_look_column *look; /* [columns] */
 	size_t most;                 /* different values of a column that are counted */
 	bool pure;                   /* a column may tell the target alone */
-	bool image;                  /* the columns are pixels, whatever they look like */
 	const bool *wanted;          /* the target is one of classes; NULL: nobody says it */
 	size_t group;                /* the column that rows are grouped by, or their number */
 };
@@ -418,7 +417,7 @@ static sw_status all_are(struct looking *l, struct sw_err *err)
 		rc = sw_err_at(err, SW_INVALID, "/label",
 			       "%s: each row has a label of its own: is it a name?",
 			       l->r.file.show);
-	if (rc == SW_OK && !any && !l->image)
+	if (rc == SW_OK && !any && !l->t->image)
 		rc = sw_err_at(
 			err, SW_INVALID, "/path",
 			"%s has no column to learn from: all are left out, the first because "
@@ -445,8 +444,8 @@ static sw_status begin(struct looking *l, const char *label, const struct sw_dat
 		rc = sw_csv_find(&l->r, label, set->label_column, "label", &t->target, err);
 	if (rc != SW_OK)
 		return rc;
-	l->image = set->image[0] != 0;
-	if (!l->image && l->r.columns > TABLE_COLUMNS)
+	t->image = set->image[0] != 0;
+	if (!t->image && l->r.columns > TABLE_COLUMNS)
 		return sw_err_at(err, SW_TOO_BIG, "/path",
 				 "%s has %zu columns, a table at most %zu", l->r.file.show,
 				 l->r.columns, TABLE_COLUMNS);
@@ -505,6 +504,29 @@ sw_status sw_table_look(struct sw_table *t, const char *path, const char *label,
 		free(l.look[i].seen.key);
 	free(l.look);
 	sw_csv_close(&l.r);
+	return rc;
+}
+
+sw_status sw_table_each(const struct sw_table *t, const char *path, sw_table_row_fn *row, void *arg,
+			struct sw_err *err)
+{
+	struct sw_csv_reader r;
+	size_t n = 0;
+	sw_status rc = sw_csv_open(&r, path, t->latin1, err);
+
+	if (rc == SW_OK && t->header)
+		rc = sw_csv_names(&r, NULL, err);
+	if (rc == SW_OK && t->header)
+		rc = sw_csv_next(&r, err);
+	for (; rc == SW_OK && r.cells > 0; n++) {
+		if (n < t->rows && r.columns == t->columns)
+			rc = row(arg, &r, n, err);
+		if (rc == SW_OK)
+			rc = sw_csv_next(&r, err);
+	}
+	if (rc == SW_OK && n != t->rows)
+		rc = sw_err_at(err, SW_IO, "/path", "%s changed while it was read", r.file.show);
+	sw_csv_close(&r);
 	return rc;
 }
 

@@ -55,7 +55,7 @@ struct sw_table_column {
 struct sw_table {
 	size_t rows, columns, target;
 	char separator;
-	bool header, latin1;
+	bool header, latin1, image; /* image: the columns are pixels */
 	enum sw_decimal decimal;
 	struct sw_texts classes;        /* the target's texts; of numbers the first 1,024 */
 	bool is_classes;                /* the target is one of classes, not a quantity */
@@ -69,6 +69,11 @@ SW_NODISCARD sw_status sw_table_look(struct sw_table *t, const char *path, const
 				     const struct sw_dataset *set, const bool *classes,
 				     struct sw_err *err);
 void sw_table_fini(struct sw_table *t);
+/* Goes through the rows of its file once more, which must be as many. at: the row, from 0. */
+typedef sw_status sw_table_row_fn(void *arg, const struct sw_csv_reader *r, size_t at,
+				  struct sw_err *err);
+SW_NODISCARD sw_status sw_table_each(const struct sw_table *t, const char *path,
+				     sw_table_row_fn *row, void *arg, struct sw_err *err);
 /* Refuses a label of too many classes. */
 sw_status sw_table_many(struct sw_err *err);
 
