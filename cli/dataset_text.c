@@ -5,7 +5,8 @@
 #include "proto/frame.h"
 #include <string.h>
 
-int sw_dataset_text_find(struct sw_cli *c, const char *path, const cJSON *dataset, cJSON **found)
+int sw_dataset_text_find(struct sw_cli *c, const char *path, const cJSON *dataset,
+			 const char *scale, cJSON **found)
 {
 	struct sw_buf options, said;
 	struct sw_jw w;
@@ -21,7 +22,8 @@ int sw_dataset_text_find(struct sw_cli *c, const char *path, const cJSON *datase
 		status = SW_EXIT_REFUSED;
 	} else {
 		status = sw_beside_worker(
-			c, (const char *const[]){"table", path, options.data, NULL}, NULL, &said);
+			c, (const char *const[]){"table", path, options.data, scale, NULL}, NULL,
+			&said);
 		/* Our own program's, of more columns than a stranger's JSON may have values. */
 		*found = cJSON_ParseWithLength(said.data, said.len);
 		if (sw_json_text(*found, "error", NULL) != NULL)

@@ -165,7 +165,7 @@ int sw_verb_init(struct sw_cli *c)
 		sw_cli_say(c, "out of memory");
 		return SW_EXIT_REFUSED;
 	}
-	status = sw_dataset_text_find(c, c->args.word[0], dataset, &found);
+	status = sw_dataset_text_find(c, c->args.word[0], dataset, NULL, &found);
 	if (status == SW_EXIT_DONE) {
 		sw_buf_init(&lines, (size_t)64 << 20);
 		sw_dataset_text(c, &lines, c->args.word[0], found);

@@ -193,14 +193,17 @@ static void print_verdict(struct sw_cli *c, const cJSON *result)
 /* The lines that `init` prints, of a CSV file that lies here. */
 static void print_columns(struct sw_cli *c, const cJSON *spec)
 {
-	const cJSON *dataset = sw_json_get(sw_json_get(spec, "trainer"), "dataset");
+	const cJSON *trainer = sw_json_get(spec, "trainer");
+	const cJSON *dataset = sw_json_get(trainer, "dataset");
 	const char *path = sw_json_text(dataset, "path", NULL);
 	cJSON *found = NULL;
 
 	if (path == NULL || c->args.host != NULL ||
 	    strcmp(sw_json_text(dataset, "format", ""), "csv") != 0)
 		return;
-	if (sw_dataset_text_find(c, path, dataset, &found) == SW_EXIT_DONE)
+	const char *scale = sw_json_text(trainer, "scale", NULL);
+
+	if (sw_dataset_text_find(c, path, dataset, scale, &found) == SW_EXIT_DONE)
 		sw_dataset_text(c, &c->out, path, found);
 	cJSON_Delete(found);
 }

@@ -3,6 +3,7 @@
 #include "proto/json.h"
 #include "trainer/data/encode.h"
 #include "trainer/data/table.h"
+#include "trainer/spec/options.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,38 +44,48 @@ static sw_status write_classes(struct sw_jw *w, const struct sw_table *t)
 	return n > 0 ? SW_OK : SW_NOMEM;
 }
 
-/* What becomes of a column, in words. Returns how many inputs it has. */
-static size_t becomes(const struct sw_table_column *c, char out[160])
+/* What becomes of a column, in words. in: its first input, NULL: it has none. Returns how many
+ * numbers of a row it has. */
+static size_t becomes(const struct sw_table_column *c, const struct sw_input *in, bool scaled,
+		      char out[160])
 {
+	static const char *const days[SW_DATE_FORMS] = {"", " (day first: 03/01/2024 is 3 January)",
+							" (month first: 03/01/2024 is 1 March)"};
 	const char *holes = c->holes ? ", and 1 that says where it is empty" : "";
 	const bool all = !c->more && c->values <= SW_TABLE_VALUES_MOST;
 	size_t n = 0;
 
-	if (c->why) {
+	if (!in && c->kind == SW_KIND_TARGET) {
+		(void)snprintf(out, 160, "what is predicted");
+	} else if (!in) {
 		(void)snprintf(out, 160, "left out: %s", c->why);
-	} else if (c->kind == SW_KIND_NUMBER) {
+	} else if (in->scale.pieces) {
+		n = in->scale.n - 1;
+		(void)snprintf(out, 160, "a number, mostly %g: in %zu pieces%s", in->fill, n,
+			       holes);
+	} else if (in->kind == SW_KIND_NUMBER) {
 		n = 1;
-		(void)snprintf(out, 160, "a number, scaled%s", holes);
-	} else if (c->kind == SW_KIND_DATE) {
+		(void)snprintf(out, 160, "a number%s%s", scaled ? ", scaled" : "", holes);
+	} else if (in->kind == SW_KIND_DATE) {
 		n = SW_DATE_PARTS;
-		(void)snprintf(out, 160, "3 numbers: day, month, day of the week%s", holes);
-	} else if (c->kind == SW_KIND_CATEGORY) {
+		(void)snprintf(out, 160, "3 numbers: day, month, day of the week%s%s",
+			       days[in->form], holes);
+	} else {
 		n = all ? c->values : SW_TABLE_VALUES_MOST;
 		(void)snprintf(out, 160, "%zu columns, one for each %s%s", n,
 			       all ? "value" : "of the most frequent values", holes);
-	} else {
-		(void)snprintf(out, 160, "what is predicted");
 	}
 	return n + (n > 0 && c->holes > 0);
 }
 
-static void write_column(struct sw_jw *w, const struct sw_table *t, size_t i)
+static void write_column(struct sw_jw *w, const struct sw_table *t, size_t i,
+			 const struct sw_input *in, bool scaled)
 {
 	const struct sw_table_column *c = &t->column[i];
 	char text[160], number[24];
 
 	(void)snprintf(number, sizeof number, "%zu", i);
-	const size_t inputs = becomes(c, text);
+	const size_t inputs = becomes(c, in, scaled, text);
 
 	sw_jw_obj(w);
 	sw_jw_kstr(w, "name", t->header ? sw_texts_text(&t->names, i) : number);
@@ -89,7 +100,8 @@ static void write_column(struct sw_jw *w, const struct sw_table *t, size_t i)
 	sw_jw_obj_end(w);
 }
 
-static sw_status write_table(struct sw_jw *w, const struct sw_table *t)
+static sw_status write_table(struct sw_jw *w, const struct sw_table *t, const struct sw_encoder *e,
+			     bool scaled)
 {
 	char number[24];
 	sw_status rc = SW_OK;
@@ -107,16 +119,24 @@ static sw_status write_table(struct sw_jw *w, const struct sw_table *t)
 		rc = write_classes(w, t);
 	sw_jw_obj_end(w);
 	sw_jw_karr(w, "columns");
-	for (size_t i = 0; i < t->columns; i++)
-		write_column(w, t, i);
+	for (size_t i = 0, at = 0; i < t->columns; i++) {
+		const size_t first = at;
+
+		while (at < e->n && e->input[at].column == i)
+			at++; /* a date has several */
+		write_column(w, t, i, at > first ? &e->input[first] : NULL, scaled);
+	}
 	sw_jw_arr_end(w);
 	return rc;
 }
 
-bool sw_table_show(const char *path, const char *options, struct sw_buf *out)
+bool sw_table_show(const char *path, const char *options, const char *scale, struct sw_buf *out)
 {
+	const struct sw_form_key *scales = sw_trainer_option_find("scale");
+	const enum sw_scale how = scale ? (enum sw_scale)sw_key_word(scales, scale) : SW_SCALE_AUTO;
 	struct sw_err err = SW_ERR_INIT;
 	struct sw_table t = {0};
+	struct sw_encoder e = {0};
 	struct sw_dataset set;
 	cJSON *json = NULL;
 	struct sw_jw w;
@@ -124,9 +144,11 @@ bool sw_table_show(const char *path, const char *options, struct sw_buf *out)
 
 	if (rc == SW_OK)
 		rc = sw_table_look(&t, path, set.label, &set, NULL, &err);
+	if (rc == SW_OK)
+		rc = sw_encoder_fit(&e, &t, path, how, NULL, &err);
 	sw_jw_init_obj(&w, out);
 	if (rc == SW_OK)
-		rc = write_table(&w, &t);
+		rc = write_table(&w, &t, &e, how != SW_SCALE_NONE && !t.image);
 	sw_jw_obj_end(&w);
 	if (rc != SW_OK) {
 		sw_buf_clear(out);
@@ -134,6 +156,7 @@ bool sw_table_show(const char *path, const char *options, struct sw_buf *out)
 		sw_jw_kstr(&w, "error", *err.msg ? err.msg : sw_status_str(rc));
 		sw_jw_obj_end(&w);
 	}
+	sw_encoder_fini(&e);
 	sw_table_fini(&t);
 	cJSON_Delete(json);
 	return rc == SW_OK;

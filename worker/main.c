@@ -241,12 +241,12 @@ static int predict_main(const char *model, const char *data, const char *format,
 	return rc == SW_OK ? 0 : complain(err.msg);
 }
 
-static int table_main(const char *path, const char *options)
+static int table_main(const char *path, const char *options, const char *scale)
 {
 	struct sw_buf out;
 
 	sw_buf_init(&out, (size_t)64 << 20);
-	const bool fine = sw_table_show(path, options, &out);
+	const bool fine = sw_table_show(path, options, scale, &out);
 	const bool written = out.failed == SW_OK && puts(out.data) >= 0 && fflush(stdout) == 0;
 
 	sw_buf_fini(&out);
@@ -303,8 +303,8 @@ int main(int argc, char **argv)
 		return predict_main(argv[2], argv[3], argv[4], argc == 6);
 	if (argc == 3 && strcmp(argv[1], "test") == 0)
 		return test_main(argv[2]);
-	if ((argc == 3 || argc == 4) && strcmp(argv[1], "table") == 0)
-		return table_main(argv[2], argv[3]);
+	if (argc >= 3 && argc <= 5 && strcmp(argv[1], "table") == 0)
+		return table_main(argv[2], argv[3], argc == 5 ? argv[4] : NULL);
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (c == 's')
 			config.link.socket = optarg;

@@ -63,6 +63,19 @@ def test_init_prints_a_line_a_column_and_a_spec_that_validate_takes_with_the_sam
     assert status == 0 and verdict.endswith(lines.partition("\n")[2]), verdict
 
 
+@pytest.mark.parametrize("scale, becomes", [
+    ("auto", "a number, mostly 0: in 9 pieces"), ("standard", "a number, scaled"), ("none", "a number")])
+def test_validate_says_what_the_scale_makes_of_a_number(tmp_path, scale, becomes):
+    (tmp_path / "t.csv").write_text("a,y\n" + "".join(f"{r // 5 if r % 5 == 0 else 0},{r % 2}\n" for r in range(50)))
+    status, text, lines = sweep_command(NOWHERE, "init", "t.csv", "--target", "y", cwd=tmp_path)
+    assert status == 0 and "in 9 pieces" in lines, lines
+    spec = json.loads(text)
+    spec["trainer"]["scale"] = scale
+    (tmp_path / "spec.json").write_text(json.dumps(spec))
+    status, verdict, _ = sweep_command(NOWHERE, "validate", "spec.json", cwd=tmp_path)
+    assert status == 0 and re.search(rf"\na +number +0 +10 +{becomes} *\n", verdict), verdict
+
+
 def test_init_of_a_file_without_names_takes_a_number(tmp_path):
     (tmp_path / "h.csv").write_text(HOUSES.partition("\n")[2])
     status, text, lines = sweep_command(NOWHERE, "init", "h.csv", "--target", 4, "header=false", cwd=tmp_path)
@@ -80,11 +93,12 @@ def test_init_of_16000_columns_has_a_line_for_each(tmp_path):
     assert status == 0 and lines.count("\n") == 16002, lines[:300]
 
 
-@pytest.mark.parametrize("values, norms", [(30, 0), (40, 3)])  # and 25 numbers: 55 inputs, 65
-def test_init_of_a_table_of_many_inputs_has_a_norm_behind_each_linear_layer(tmp_path, values, norms):
+# and 25 numbers, and one that is 0 but in `rare` rows: 55 inputs, 65, 64, 65
+@pytest.mark.parametrize("values, rare, norms", [(30, 0, 0), (40, 0, 3), (19, 20, 0), (19, 21, 3)])
+def test_init_of_a_table_of_many_inputs_has_a_norm_behind_each_linear_layer(tmp_path, values, rare, norms):
     (tmp_path / "wide.csv").write_text("".join(
         ",".join([*(str(r * (c + 3) % 29 / 4) if r else f"x{c}" for c in range(25)), f"w{r * 7 % values}" if r else "word",
-                  str(r % 17 * 1000) if r else "price"]) + "\n" for r in range(201)))
+                  f"{r if r <= rare else 0}" if r else "gain", str(r % 17 * 1000) if r else "price"]) + "\n" for r in range(201)))
     status, text, lines = sweep_command(NOWHERE, "init", "wide.csv", "--target", "price", cwd=tmp_path)
     assert status == 0 and json.loads(text)["trainer"]["model"].count("layernorm") == norms, lines
 

@@ -13,7 +13,7 @@ static cJSON *shown(const char *text, const char *options)
 	put("d.csv", text, strlen(text));
 	snprintf(path, sizeof path, "%s/d.csv", folder);
 	sw_buf_init(&out, 1 << 20);
-	sw_table_show(path, options, &out);
+	sw_table_show(path, options, NULL, &out);
 	json = cJSON_Parse(out.data);
 	ck_assert_ptr_nonnull(json);
 	sw_buf_fini(&out);
@@ -67,6 +67,31 @@ static const struct {
 	 "date",
 	 "3 numbers: day, month, day of the week",
 	 0},
+	{{"03/01/2024", "04/02/2024"},
+	 ',',
+	 NULL,
+	 "date",
+	 "3 numbers: day, month, day of the week (day first: 03/01/2024 is 3 January)",
+	 0},
+	{{"03/01/2024", "", "02/13/2024"},
+	 ',',
+	 NULL,
+	 "date",
+	 "3 numbers: day, month, day of the week (month first: 03/01/2024 is 1 March), and 1 that "
+	 "says where it is empty",
+	 4},
+	{{"0", "0", "0", "0", "0", "0", "0", "0", "0", "0", "7", "2.5"},
+	 ',',
+	 NULL,
+	 "number",
+	 "a number, mostly 0: in 2 pieces",
+	 0},
+	{{"0", "0", "0", "-1.5", "", "6"},
+	 ',',
+	 NULL,
+	 "number",
+	 "a number, mostly 0: in 2 pieces, and 1 that says where it is empty",
+	 2},
 	{{"01.02.2024", "31.02.2024"}, ',', NULL, "category", "2 columns, one for each value", 0},
 	{{"2024-01-31", "01.02.2024", "02/13/2024"},
 	 ',',
