@@ -312,7 +312,7 @@ sw_status sw_nccl_open(struct sw_nccl **out, struct sw_comm *c, struct sw_err *e
 void sw_nccl_abort(struct sw_nccl *n)
 {
 	/* Called by this rank's thread alone, at each look at an error: the first time counts. */
-	if (n == NULL || n->aborts || (n->comm[ALL] == NULL && n->comm[GROUP] == NULL))
+	if (n == NULL || (n->comm[ALL] == NULL && n->comm[GROUP] == NULL))
 		return; /* there is nothing to abort, or it is begun */
 	/* Out of reach before the thread begins: no call of this rank uses a communicator that is
 	 * being aborted. */

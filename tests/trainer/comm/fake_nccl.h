@@ -17,9 +17,10 @@ struct sw_fake_nccl {
 	bool idle_passes;
 	/* Told by the stand-in: */
 	bool fired, in_group;
-	unsigned calls, given, ends; /* ends: in order */
-	atomic_uint aborts;          /* that are done */
-	unsigned sums, moves;        /* that were made; sends and receives */
+	unsigned calls, given;
+	unsigned begun, ends; /* communicators; ends: in order */
+	atomic_uint aborts;   /* that are done */
+	unsigned sums, moves; /* that were made; sends and receives */
 };
 
 /* That of the rank whose thread calls. */

@@ -295,6 +295,7 @@ static void may_fail(unsigned rank)
 	work_free(&k);
 	rank_close(); /* which calls, too */
 	ck_assert(!fake->in_group);
+	ck_assert_uint_eq(fake->begun, fake->ends + fake->aborts);
 	if (rank == guilty)
 		fired = fake->fired;
 }
