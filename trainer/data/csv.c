@@ -21,6 +21,14 @@ typedef char bytes16 __attribute__((vector_size(16)));
 
 /* --- a row --- */
 
+static const char *separator_show(const struct sw_csv_reader *c)
+{
+	return c->separator == ','   ? ","
+	       : c->separator == ';' ? ";"
+	       : c->separator == '|' ? "|"
+				     : "a tab";
+}
+
 /* Names of columns and classes go into JSON, and are looked for again in other files. */
 static sw_status text_check(const struct sw_csv_reader *c, const char *text, size_t len,
 			    struct sw_err *err)
@@ -159,8 +167,10 @@ static sw_status quoted_scan(const struct sw_csv_reader *c, struct sw_csv_cell *
 	*at = blanks_skip(c, *at);
 	if (**at == c->separator || **at == '\n' || **at == '\r')
 		return SW_OK;
-	return sw_err_at(err, SW_INVALID, "/path", "%s: line %zu has text after a closing quote",
-			 c->file.show, c->next_line + s->lines - 1);
+	return sw_err_at(err, SW_INVALID, "/path",
+			 "%s: line %zu has text after a closing quote, where the separator "
+			 "(%s) is due",
+			 c->file.show, c->next_line + s->lines - 1, separator_show(c));
 }
 
 /* The cells of the row at c->at as they stand in the block, which stays as it is: the row may have
@@ -289,7 +299,7 @@ sw_status sw_csv_next(struct sw_csv_reader *c, struct sw_err *err)
 			 "%s: line %zu has %zu columns, the %s has %zu: a cell with the separator "
 			 "(%s) in it needs quotes",
 			 c->file.show, c->line, c->cells, c->names.n ? "header" : "first row",
-			 c->columns, c->separator == '\t' ? "a tab" : (char[]){c->separator, 0});
+			 c->columns, separator_show(c));
 }
 
 /* --- the first row --- */

@@ -128,16 +128,13 @@ sw_status csv_fill(struct sw_csv_reader *c, struct sw_err *err)
 	return SW_OK;
 }
 
-/* What packs texts, by its first bytes. */
+/* What is no text, by its first bytes. */
 static const struct {
 	const char *bytes, *name;
-} packers[] = {{"\x1f\x8b", "gzip"},
-	       {"BZh", "bzip2"},
-	       {"\xfd"
-		"7zXZ",
-		"xz"},
-	       {"PK\3\4", "zip"},
-	       {"\x28\xb5\x2f\xfd", "zstd"}};
+} packers[] = {{"\x1f\x8b", "gzip"},         {"BZh", "bzip2"},
+	       {"\xfd\x37\x7aXZ", "xz"},     {"PK\3\4", "zip, or a workbook"},
+	       {"\x28\xb5\x2f\xfd", "zstd"}, {"\xd0\xcf\x11\xe0", "an old workbook"},
+	       {"PAR1", "Parquet"}};
 
 static const char *packed_by(const struct sw_csv_reader *c)
 {
@@ -187,8 +184,8 @@ static sw_status front_read(struct sw_csv_reader *c, bool latin1, struct sw_err 
 	by = packed_by(c); /* twice, too */
 	if (rc == SW_OK && by)
 		return sw_err_at(err, SW_INVALID, "/path",
-				 "%s is packed (%s%s): unpack it to a text file", c->file.show, by,
-				 strcmp(by, "zip") == 0 ? ", or a workbook" : "");
+				 "%s is packed (%s): unpack it, or save it as a CSV file",
+				 c->file.show, by);
 	return rc;
 }
 

@@ -30,6 +30,8 @@ struct looking {
 	bool pure;                   /* a column may tell the target alone */
 	const bool *wanted;          /* the target is one of classes; NULL: nobody says it */
 	size_t group;                /* the column that rows are grouped by, or their number */
+	size_t hole_line; /* the first row whose target is a hole, and what stands there */
+	char hole[8];
 };
 
 static sw_status no_memory(const struct sw_csv_reader *r, struct sw_err *err)
@@ -107,7 +109,6 @@ static sw_status row_look(struct looking *l, struct sw_err *err)
 	const struct sw_csv_cell *cell = &r->cell[t->target];
 	struct sw_look_column *k = &l->look[t->target];
 	double number = 0;
-	char show[48];
 	size_t id;
 
 	if (is_header(r))
@@ -115,13 +116,13 @@ static sw_status row_look(struct looking *l, struct sw_err *err)
 				 "%s: line %zu is the header once more: leave it out", r->file.show,
 				 r->line);
 	/* "none" may be a class: how bad is it? */
-	if (sw_cell_is_hole(cell) && strcasecmp(cell->text, "none") != 0)
-		return sw_err_at(err, SW_INVALID, "/path",
-				 "%s: line %zu, column %s: %s%s%s is no value to learn: leave out "
-				 "rows without one, or rename the class",
-				 r->file.show, r->line, sw_csv_column_show(r, t->target, show),
-				 cell->len ? "\"" : "", cell->len ? cell->text : "an empty cell",
-				 cell->len ? "\"" : "");
+	if (sw_cell_is_hole(cell) && strcasecmp(cell->text, "none") != 0) {
+		if (k->holes++ == 0) {
+			l->hole_line = r->line;
+			memcpy(l->hole, cell->text, cell->len + 1);
+		}
+		return SW_OK; /* they are refused once they are counted */
+	}
 	struct sw_look_row row = {.line = r->line,
 				  .most = l->most,
 				  .target_look = k,
@@ -149,6 +150,21 @@ static sw_status row_look(struct looking *l, struct sw_err *err)
 		return no_memory(r, err);
 	t->rows++;
 	return SW_OK;
+}
+
+/* Refuses rows that have nothing to be learned. */
+static sw_status no_target(const struct looking *l, size_t rows, struct sw_err *err)
+{
+	const bool empty = !*l->hole;
+	char show[48];
+
+	sw_csv_column_show(&l->r, l->t->target, show);
+	return sw_err_at(err, SW_INVALID, "/path",
+			 "%s: %zu %s no value to learn in column %s, the first on line %zu "
+			 "(%s): leave them out, as dropna(subset=[%s]) of pandas does%s%s",
+			 l->r.file.show, rows, rows == 1 ? "row has" : "rows have", show,
+			 l->hole_line, empty ? "an empty cell" : l->hole, show,
+			 empty ? "" : ", or rename the class ", l->hole);
 }
 
 /* --- what it is --- */
@@ -438,7 +454,8 @@ static sw_status begin(struct looking *l, const char *label, const struct sw_dat
 	if (rc == SW_OK && l->r.columns < 2)
 		rc = sw_err_at(err, SW_INVALID, "/path",
 			       "%s has one column (%s): a label and at least one feature are "
-			       "needed, and no line above the names",
+			       "needed, with ',', ';', '|' or a tab between them, and no line "
+			       "above the names",
 			       l->r.file.show, sw_csv_column_show(&l->r, 0, show));
 	if (rc == SW_OK)
 		rc = sw_csv_find(&l->r, label, set->label_column, "label", &t->target, err);
@@ -490,6 +507,8 @@ sw_status sw_table_look(struct sw_table *t, const char *path, const char *label,
 		if (rc == SW_OK)
 			rc = sw_csv_next(&l.r, err);
 	}
+	if (rc == SW_OK && l.look[t->target].holes)
+		rc = no_target(&l, l.look[t->target].holes, err);
 	if (rc == SW_OK && t->rows > INT32_MAX)
 		rc = sw_err_at(err, SW_TOO_BIG, "/path", "%s has over 2^31 - 1 rows",
 			       l.r.file.show);

@@ -29,11 +29,11 @@ static const struct {
 	{"\n\n", true, "y", 0, "/path", " is empty"},
 	{"sep=;\r", true, "y", 0, "/path", " is empty"},
 	{"sep=\"\n1\n", true, "y", 0, "/path",
-	 " has one column (\"sep=\"\"): a label and at least one feature are needed, and no line "
-	 "above the names"},
+	 " has one column (\"sep=\"\"): a label and at least one feature are needed, with ',', "
+	 "';', '|' or a tab between them, and no line above the names"},
 	{"y\n1\n2\n", true, "y", 0, "/path",
-	 " has one column (\"y\"): a label and at least one feature are needed, and no line above "
-	 "the names"},
+	 " has one column (\"y\"): a label and at least one feature are needed, with ',', ';', "
+	 "'|' or a tab between them, and no line above the names"},
 	{"a,y\n1,n1\n2,n2\n3,n3\n4,n4\n5,n5\n6,n6\n7,n7\n8,n8\n9,n9\n9,n0\n", true, "y", 0,
 	 "/label", ": each row has a label of its own: is it a name?"},
 	{"a,y\n1,2\na,y\n3,4\n", true, "y", 0, "/path",
@@ -42,8 +42,8 @@ static const struct {
 	 ": line 3 has 1 columns, the header has 2: a cell with the separator (;) in it needs "
 	 "quotes"},
 	{"a,y\n1,2\n3,?\n", true, "y", 0, "/path",
-	 ": line 3, column \"y\": \"?\" is no value to learn: leave out rows without one, or "
-	 "rename the class"},
+	 ": 1 row has no value to learn in column \"y\", the first on line 3 (?): leave them "
+	 "out, as dropna(subset=[\"y\"]) of pandas does, or rename the class ?"},
 	{"\x1f\x8b\x08\0\0\0\0", true, "y", 0, "/path", " is cut off: its gzip has no end"},
 	{"a,y\n1,2\n3,4,5\n", true, "y", 0, "/path",
 	 ": line 3 has 3 columns, the header has 2: a cell with the separator (,) in it needs "
@@ -55,10 +55,11 @@ static const struct {
 	 ": line 2 has 1 columns, the first row has 2: a cell with the separator (,) in it needs "
 	 "quotes"},
 	{"a,y\n1,\n1,4\n", true, "y", 0, "/path",
-	 ": line 2, column \"y\": an empty cell is no value to learn: leave out rows without one, "
-	 "or rename the class"},
+	 ": 1 row has no value to learn in column \"y\", the first on line 2 (an empty cell): "
+	 "leave them out, as dropna(subset=[\"y\"]) of pandas does"},
 	{"a,y\n\"1,2\n", true, "y", 0, "/path", ": line 2 opens a quote that is never closed"},
-	{"a,y\n\"1\"x,2\n", true, "y", 0, "/path", ": line 2 has text after a closing quote"},
+	{"a,y\n\"1\"x,2\n", true, "y", 0, "/path",
+	 ": line 2 has text after a closing quote, where the separator (,) is due"},
 	{"a,y\r1,2\r3,4\r", true, "y", 0, "/path",
 	 ": line 1 has a carriage return (\\r) that ends no line: convert the file (tr '\\r' "
 	 "'\\n')"},
