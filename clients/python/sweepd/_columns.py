@@ -1,6 +1,7 @@
 """Columns of a table as the inputs of a net, by the metadata of its model (docs/predict.md): what sweepd reads in the
 text of a cell, and what pandas has made of it."""
 import datetime
+import math
 import re
 import statistics
 import warnings
@@ -15,6 +16,20 @@ DATE = re.compile(r"(\d{1,4})[-/.](\d{1,4})[-/.](\d{1,4})(?:[ T](\d{1,2}):(\d{1,
 ORDERS = {"2024-01-31": (0, 1, 2), "31.01.2024": (2, 1, 0), "01/31/2024": (2, 0, 1)}
 EPOCH = datetime.date(1970, 1, 1).toordinal()
 LARGEST = 1e150
+
+
+def check(column):
+    """Refuses a column that no file of sweepd's has: a file may come from anywhere."""
+    kind, points = column["kind"], column.get("pieces", column.get("quantiles", [0, 1]))
+    if kind == "category":
+        fine = len(set(column["values"])) == len(column["values"]) and all(isinstance(value, str) for value in column["values"])
+    else:
+        width, clip = column.get("width", 1), column.get("clip", 1)
+        fine = (kind == "number" or kind == "date" and column["form"] in ORDERS and column["part"] in (0, 1, 2)) and (
+            all(map(math.isfinite, (column["fill"], column.get("center", 0), width, clip, *points))) and min(width, clip) > 0
+            and len(points) > 1 and all(a < b or a == b and "pieces" not in column for a, b in zip(points, points[1:])))
+    if not fine:
+        raise ValueError(f"column {column.get('name', column['column'])!r} makes no sense")
 
 
 def inputs(numpy, column, cells):
@@ -118,11 +133,17 @@ def _scaled(numpy, scale, values):
     if "quantiles" in scale:
         known = numpy.array(scale["quantiles"])
         first, behind = (numpy.searchsorted(known, values, side) for side in ("left", "right"))
+        low, high = (numpy.clip(at, 0, len(known) - 1) for at in (first - 1, first))
+        with numpy.errstate(divide="ignore", invalid="ignore"):  # where both are one point it counts for nothing
+            part = (values - known[low]) / (known[high] - known[low])
         # of several equal ones the middle, else between its neighbours
-        rank = numpy.where(behind > first, (first + behind - 1) / 2,
-                           numpy.interp(values, known, numpy.arange(len(known))))
+        rank = numpy.where(behind > first, (first + behind - 1) / 2, low + numpy.where(low < high, part, 0))
         normal = statistics.NormalDist().inv_cdf
         return numpy.array([[normal(min(max(r, .001), .999))] for [r] in rank / (len(known) - 1)])
-    z = (values - scale.get("center", 0)) / scale.get("width", 1)
-    clip = scale.get("clip")
-    return z.clip(-3.4e38, 3.4e38) if clip is None else z / numpy.sqrt(1 + (z / clip) ** 2)
+    with numpy.errstate(over="ignore", invalid="ignore"):  # a short width; far out the square has no double
+        z = (values - scale.get("center", 0)) / scale.get("width", 1)
+        if "clip" not in scale:
+            most = float(numpy.finfo(numpy.float32).max)
+            return z.clip(-most, most)
+        clip = scale["clip"]
+        return numpy.where(abs(z) > 1e100, numpy.copysign(clip, z), z / numpy.sqrt(1 + (z / clip) ** 2))

@@ -4,7 +4,7 @@ import json
 import math
 import struct
 
-from ._columns import inputs
+from ._columns import check, inputs
 from ._errors import SweepdError
 
 ACTIVATIONS = {"relu": "ReLU", "tanh": "Tanh", "gelu": "GELU", "sigmoid": "Sigmoid", "silu": "SiLU"}
@@ -20,11 +20,17 @@ def load(path):
     """
     import numpy
     tensors, meta = _read(path, numpy)
-    about = {key: json.loads(meta[key]) for key in ("model", "output", "table", "classes") if key in meta}
-    if "table" not in about or "mean" in meta:  # numbers of arrays, and images
+    if "table" not in meta or "mean" in meta:  # numbers of arrays, and images
         raise SweepdError(f"{path} is no model of a table: fill the same nn.Sequential from its tensors")
     base = _torch_class() if importlib.util.find_spec("torch") else Model
-    return base(about, tensors)
+    try:
+        model = base({key: json.loads(meta[key]) for key in ("model", "output", "table", "classes") if key in meta}, tensors)
+        with numpy.errstate(all="ignore"):
+            model._check()
+    except (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
+        line = f"there is no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
+        raise SweepdError(f"{path} is damaged: its metadata makes no sense, or does not fit its tensors ({line})") from None
+    return model
 
 
 def _read(path, numpy):
@@ -39,7 +45,7 @@ def _read(path, numpy):
             kind = numpy.dtype({"F32": "<f4", "I64": "<i8"}[about["dtype"]])
             begin, end = about["data_offsets"]
             tensors[name] = numpy.frombuffer(body[begin:end], kind).reshape(about["shape"])
-    except (struct.error, ValueError, KeyError) as error:
+    except (struct.error, AttributeError, KeyError, TypeError, ValueError) as error:
         raise SweepdError(f"{path} is no safetensors file ({error})") from None
     return tensors, meta
 
@@ -71,6 +77,14 @@ class Model:
 
     def _fill(self, tensors):
         self.tensors = tensors
+
+    def _check(self):
+        """A row of holes goes through all of it."""
+        for column in self.columns:
+            check(column)
+        z = self.outputs(self.encode({_name(column): [None] for column in self.columns}))
+        if tuple(z.shape) != (1, len(self.classes or [0])):
+            raise ValueError(f"{z.shape[1]} outputs, {len(self.classes or [])} classes")
 
     def encode(self, rows):
         """The inputs of the net: float32 [rows, inputs]. Columns may stand in any order; others are not read."""
@@ -117,7 +131,7 @@ def _norm(numpy, x, mean, variance, t, at):
 def _forward(numpy, layers, x, t, before):
     erf = numpy.vectorize(math.erf, otypes=[numpy.float32])
     plain = {"relu": lambda v: numpy.maximum(v, 0), "tanh": numpy.tanh, "silu": lambda v: v / (1 + numpy.exp(-v)),
-             "sigmoid": lambda v: 1 / (1 + numpy.exp(-v)), "gelu": lambda v: v * (1 + erf(v / math.sqrt(2))) / 2,
+             "sigmoid": lambda v: 1 / (1 + numpy.exp(-v)), "gelu": lambda v: v * ((1 + erf(v / math.sqrt(2))) / 2),
              "dropout": lambda v: v, "flatten": lambda v: v}
     for i, layer in enumerate(layers):
         name, options = _of(layer)
@@ -129,7 +143,8 @@ def _forward(numpy, layers, x, t, before):
         elif name.startswith("batchnorm"):
             x = _norm(numpy, x, t[at + "running_mean"], t[at + "running_var"], t, at)
         elif name == "layernorm":
-            x = _norm(numpy, x, x.mean(1, keepdims=True), x.var(1, keepdims=True), t, at)
+            wide = x.astype(float)  # a large number's square has no float
+            x = _norm(numpy, wide, wide.mean(1, keepdims=True), wide.var(1, keepdims=True), t, at).astype(x.dtype)
         elif name == "residual":
             skip = x @ t[at + "projection.weight"].T + t[at + "projection.bias"] if at + "projection.weight" in t else x
             x = _forward(numpy, options, x, t, at + "body.") + skip
