@@ -234,30 +234,6 @@ TEST(product_that_fails_inside_beside_little_memory_is_no_loss_of_the_device)
 	o->free(x);
 }
 
-static const struct {
-	cublasStatus_t said;
-	sw_status status;
-} answers[] = {
-	{CUBLAS_STATUS_NOT_SUPPORTED, SW_UNSUPPORTED},
-	{CUBLAS_STATUS_ARCH_MISMATCH, SW_UNSUPPORTED},
-	{CUBLAS_STATUS_ALLOC_FAILED, SW_NOMEM},
-	{CUBLAS_STATUS_INVALID_VALUE, SW_INVALID},
-	{CUBLAS_STATUS_EXECUTION_FAILED, SW_DEVICE_LOST},
-};
-
-TEST_ROWS(product_that_is_refused_says_so, answers)
-{
-	float *x = floats(3, 2);
-	void *work = lent();
-
-	sw_shim.failure = (struct sw_shim_failure){
-		.call = SW_SHIM_PRODUCT, .nth = 1, .error = answers[_i].said};
-	ck_assert_int_eq(product(x), answers[_i].status);
-	ck_assert_int_eq(o->sync(q), SW_OK);
-	o->free(work);
-	o->free(x);
-}
-
 TEST(streams_get_all_connections_of_the_driver)
 {
 	ck_assert_str_eq(getenv("CUDA_DEVICE_MAX_CONNECTIONS"), "32");
