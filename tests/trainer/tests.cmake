@@ -67,13 +67,10 @@ if(TARGET sw_cuda_shim) # without a C++ compiler there is none
 	set_target_properties(fake_nccl PROPERTIES OUTPUT_NAME nccl SUFFIX .so.2
 		C_VISIBILITY_PRESET hidden LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/nccl)
 	sw_test(trainer/comm/test_nccl.c sw_cuda_shim sw_trainer)
-	sw_test(trainer/comm/test_nccl_host.c sw_trainer)
 	sw_test(trainer/net/test_cuda_gang.c sw_cuda_shim sw_trainer m)
-	foreach(test nccl nccl_host cuda_gang)
+	foreach(test nccl cuda_gang)
 		target_link_libraries(test_trainer_${test} PRIVATE -Wl,--no-as-needed fake_nccl Threads::Threads)
 		set_target_properties(test_trainer_${test} PROPERTIES ENABLE_EXPORTS ON)
-	endforeach()
-	foreach(test nccl cuda_gang)
 		target_link_options(test_trainer_${test} PRIVATE -Wl,--wrap=pthread_cond_timedwait,--wrap=nanosleep
 			-Wl,--wrap=pthread_rwlock_rdlock,--wrap=pthread_rwlock_wrlock
 			-Wl,--wrap=sw_clock_mono_us)

@@ -1,8 +1,9 @@
 /* tests/daemon/sweep/test_running.c — where a sweep's account of slot time stands when it comes or
  * comes back. */
 #include "daemon/daemon.h"
+#include "daemon/plan/plan.h"
 #include "daemon/sweep/running.h"
-#include "tests/daemon/sweep/live.h"
+#include "tests/spec/spec_text.h"
 
 #define SWEEPS 3
 
@@ -44,6 +45,7 @@ TEST_ROWS(sweep_row_comes_level_with_those_that_wait, rows)
 	const struct sw_event ask = {.kind = SW_EVENT_ASK};
 	struct sw_actions actions = {0};
 	struct sw_running live[SWEEPS], *sweeps[SWEEPS];
+	struct sw_err err = SW_ERR_INIT;
 	struct sw_daemon d = {.sweep = {.sweeps = sweeps, .sweep_n = SWEEPS}};
 
 	for (size_t i = 0; i < SWEEPS; i++) {
@@ -53,7 +55,8 @@ TEST_ROWS(sweep_row_comes_level_with_those_that_wait, rows)
 			.state = rows[_i].v[i].state,
 			.driven = rows[_i].v[i].driven,
 			.claim.share = {.weight = 1, .used_us = rows[_i].v[i].used}};
-		live_fill(&live[i], SPEC);
+		live[i].spec = read_spec(SPEC);
+		ck_assert_int_eq(sw_plan_build(&live[i].sched, live[i].spec, 1, NULL, &err), SW_OK);
 		if (rows[_i].v[i].busy)
 			ck_assert_int_eq(sw_sweep_step(live[i].sched, &ask, &actions, NULL), SW_OK);
 	}
@@ -61,7 +64,7 @@ TEST_ROWS(sweep_row_comes_level_with_those_that_wait, rows)
 	ck_assert_msg(live[0].claim.share.used_us == rows[_i].level, "%s: %lld", rows[_i].name,
 		      (long long)live[0].claim.share.used_us);
 	for (size_t i = 0; i < SWEEPS; i++)
-		live_empty(&live[i]);
+		sw_sweep_destroy(live[i].sched);
 	sw_actions_fini(&actions);
 }
 
