@@ -203,7 +203,6 @@ static double at(int axis, double place)
  * border. */
 TEST_ROWS(a_dot_is_where_its_numbers_say, axes)
 {
-
 	begin(axes[_i].scale, SW_PLOT_LINEAR, 0);
 	sw_plot_range(&built, SW_PLOT_X, axes[_i].min, axes[_i].max);
 	sw_plot_range(&built, SW_PLOT_Y, 0, 1);
@@ -235,7 +234,6 @@ TEST_ROWS(a_dot_is_where_its_numbers_say, axes)
 
 TEST(a_failed_trial_is_a_cross)
 {
-
 	begin(SW_PLOT_LINEAR, SW_PLOT_LINEAR, 0);
 	sw_plot_series(&built, "failed", SW_PLOT_DOTS, SW_PLOT_FAILED);
 	sw_plot_at(&built, 1, 2, NAN, 1);
@@ -289,7 +287,6 @@ TEST(text_of_a_short_bar_stands_beside_it)
 
 TEST(bars_cells_and_rules_have_their_places)
 {
-
 	begin(SW_PLOT_LINEAR, SW_PLOT_CATEGORY, 0);
 	sw_plot_name(&built, SW_PLOT_Y, "gpu:0");
 	sw_plot_name(&built, SW_PLOT_Y, "gpu:1");
@@ -370,7 +367,6 @@ TEST(label_of_what_lies_outside_the_scale_stands_at_its_border)
 
 TEST(many_panels_lie_beside_and_below_one_another)
 {
-
 	sw_plot_fini(&built);
 	sw_plot_init(&built, "test", "");
 	for (int i = 0; i < 64; i++) {

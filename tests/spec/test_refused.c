@@ -48,15 +48,11 @@ static const struct {
 	 "each of \"init\" must be an object like {\"lr\": 0.1}, not a number"},
 	{HEAD ",'refine':{}}", "/refine/of", "\"of\" is missing: the sweep to refine"},
 	{HEAD ",'shuffle':true}", "/shuffle", "only method \"grid\" has an order to shuffle"},
-	{HEAD ",'name':'a\\nb'}", "/name",
-	 "\"name\" has a control or text-direction character in it"},
 	{HEAD ",'name':'a\\u202eb'}", "/name",
 	 "\"name\" has a control or text-direction character in it"},
 	{"{'method':'cmaes'}", "/method",
 	 "unknown method \"cmaes\": it must be \"random\", \"grid\", \"sobol\", \"tpe\", \"bohb\" "
 	 "or \"bayes\""},
-	{"{'method':'bayesian'}", "/method",
-	 "unknown method \"bayesian\"; did you mean \"bayes\"?"},
 	{"{'method':null}", "/method", "\"method\" must be " METHODS ", not null"},
 	{HEAD ",'time_budget_s':0}", "/time_budget_s",
 	 "\"time_budget_s\" must be a number, above 0 and at most 1000000000"},
@@ -70,9 +66,6 @@ static const struct {
 	{"{" METRIC ",'parameters':{}}", "/parameters",
 	 "\"parameters\" is empty: a sweep needs at least one"},
 	{"{" METRIC ",'parameters':{'a b':{'value':1}}}", "/parameters/a b",
-	 "a parameter's name is 1 to 128 of the characters a-z A-Z 0-9 _ - . / and starts with a "
-	 "letter, a digit or _, or with + or ++ before it"},
-	{"{" METRIC ",'parameters':{'--x':{'value':1}}}", "/parameters/--x",
 	 "a parameter's name is 1 to 128 of the characters a-z A-Z 0-9 _ - . / and starts with a "
 	 "letter, a digit or _, or with + or ++ before it"},
 	{"{" METRIC ",'parameters':{'+++x':{'value':1}}}", "/parameters/+++x",
@@ -103,17 +96,11 @@ static const struct {
 	 "\"q\" does not go with distribution \"uniform\""},
 	{PARAM "{'distribution':'unifrom','min':0,'max':1}}}", "/parameters/x/distribution",
 	 "unknown distribution \"unifrom\"; did you mean \"uniform\"?"},
-	{PARAM "{'distribution':'normal','min':0,'max':1}}}", "/parameters/x/min",
-	 "\"min\" does not go with distribution \"normal\""},
 	{PARAM "{'distribution':'int_uniform','min':0,'max':1.5}}}", "/parameters/x/max",
 	 "\"max\" of int_uniform must be an integer below 2^53"},
 	{PARAM "{'min':-1152921504606846976,'max':1152921504606846976}}}", "/parameters/x/min",
 	 "\"min\" of int_uniform must be an integer below 2^53; for reals write it with a point or "
 	 "an exponent"},
-	{PARAM "{'min':1,'max':9007199254740992,'log':true}}}", "/parameters/x/max",
-	 "\"max\" of int_log_uniform must be an integer below 2^53; for reals write it with a "
-	 "point "
-	 "or an exponent"},
 	{PARAM "{'distribution':'log_uniform','min':0,'max':1000}}}", "/parameters/x/max",
 	 "min and max of log_uniform are exponents of e, and e^1000 is not finite; "
 	 "log_uniform_values takes the values themselves"},

@@ -25,9 +25,6 @@ static const struct {
 	 "layer \"softmax\" is not supported by this version"},
 	{TRAIN "{'dataset':{'name':'d'},'model':[{'conv2d':3}]}}", "/trainer/model/0/conv2d",
 	 "\"conv2d\" takes options: {\"conv2d\": {\"out\": 6, \"kernel\": 5}}"},
-	{TRAIN "{'dataset':{'name':'d'},'model':[{'conv2d':{'out':3,'kernel':0}}]}}",
-	 "/trainer/model/0/conv2d/kernel",
-	 "\"kernel\" must be an integer, at least 1 and at most 10000, or the name of a parameter"},
 	{TRAIN "{'dataset':{'name':'d'},'model':[{'residual':[{'linear':'l3'}]}]}}",
 	 "/trainer/model/0/residual/0/linear",
 	 "layer \"l3\": no parameter of that name; did you mean \"l1\"? (there are l1, lr, opt)"},
@@ -86,8 +83,6 @@ static const struct {
 	 "'name':'d'},'model':[{'linear':9}]}}",
 	 "/parameters/precision",
 	 "\"precision\" is the same for every trial: give it in \"trainer\""},
-	{TRAIN "{" REST ",'beta1':'opt'}}", "/parameters/opt/values/0",
-	 "\"opt\" feeds \"beta1\", which must be a number, at least 0 and below 1"},
 	{TRAIN "{'dataset':{'name':'digits'}," MODEL ",'optimizer':'adma'}}", "/trainer/optimizer",
 	 "unknown optimizer \"adma\": it must be \"sgd\", \"adam\" or \"adamw\", or the name of a "
 	 "parameter"},
