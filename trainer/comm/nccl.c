@@ -148,7 +148,10 @@ static sw_status await(struct sw_nccl *n, const char *symbol, int result, int wh
 		if (result != IN_PROGRESS)
 			break;
 		if (sw_clock_mono_us() > end_us)
-			return comm_fail(n->c, SW_PEER_LOST, "NCCL does not get done");
+			return comm_fail(n->c, SW_PEER_LOST,
+					 "NCCL does not get done: start sweepd with "
+					 "NCCL_DEBUG=INFO, and worker-N.log in its state "
+					 "directory says what it waits for");
 		(void)nanosleep(&moment, NULL);
 	}
 	return result == SUCCESS ? comm_failed(n->c) : failed(n, symbol, result, which);
