@@ -27,23 +27,6 @@ static sw_status set_read(cJSON **json, struct sw_dataset *set, const char *path
 	return sw_dataset_read(set, *json, err);
 }
 
-static sw_status write_classes(struct sw_jw *w, const struct sw_table *t)
-{
-	const struct sw_texts *texts = &t->classes;
-	int32_t *rank = sw_malloc((texts->n + 1) * sizeof *rank);
-	size_t *first = sw_malloc((texts->n + 1) * sizeof *first), n = 0;
-
-	if (rank && first)
-		n = sw_texts_sort(texts, t->column[t->target].decimal, rank, first);
-	sw_jw_karr(w, "classes");
-	for (size_t i = 0; i < n; i++)
-		sw_jw_str(w, sw_texts_text(texts, first[i]));
-	sw_jw_arr_end(w);
-	free(rank);
-	free(first);
-	return n > 0 ? SW_OK : SW_NOMEM;
-}
-
 /* What becomes of a column, in words. in: its first input, NULL: it has none. Returns how many
  * numbers of a row it has. */
 static size_t becomes(const struct sw_table_column *c, const struct sw_input *in, bool scaled,
@@ -115,8 +98,11 @@ static sw_status write_table(struct sw_jw *w, const struct sw_table *t, const st
 	sw_jw_obj(w);
 	sw_jw_kstr(w, "column", t->header ? sw_texts_text(&t->names, t->target) : number);
 	sw_jw_kstr(w, "task", t->is_classes ? "classes" : "regression");
-	if (t->is_classes)
-		rc = write_classes(w, t);
+	if (t->is_classes) {
+		sw_jw_key(w, "classes");
+		if (sw_texts_sort(&t->classes, t->column[t->target].decimal, NULL, w) == 0)
+			rc = SW_NOMEM;
+	}
 	sw_jw_obj_end(w);
 	sw_jw_karr(w, "columns");
 	for (size_t i = 0, at = 0; i < t->columns; i++) {

@@ -7,7 +7,6 @@
 #include "trainer/data/data_raw.h"
 #include "trainer/data/encode.h"
 #include "trainer/data/split.h"
-#include <assert.h>
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,7 +22,6 @@ struct sw_table_rows {
 	const struct sw_data_want *want;
 	struct sw_table t;
 	struct sw_encoder e;
-	size_t group, by;            /* columns, or t.columns */
 	uint64_t *in_group;          /* [rows], or NULL */
 	double *at;                  /* [rows], or NULL */
 	double *value;               /* [rows], or NULL: the targets */
@@ -74,11 +72,11 @@ static sw_status row_take(void *arg, const struct sw_csv_reader *r, size_t at, s
 	if (rc != SW_OK)
 		return rc;
 	if (m->in_group)
-		m->in_group[at] = XXH3_64bits(r->cell[m->group].text, r->cell[m->group].len);
+		m->in_group[at] = XXH3_64bits(r->cell[m->t.group].text, r->cell[m->t.group].len);
 	if (!m->at)
 		return SW_OK;
-	const struct sw_table_column *c = &m->t.column[m->by];
-	const struct sw_csv_cell *cell = &r->cell[m->by];
+	const struct sw_table_column *c = &m->t.column[m->t.by];
+	const struct sw_csv_cell *cell = &r->cell[m->t.by];
 	struct sw_date d = {0};
 
 	if (sw_cell_number(cell, c->decimal, &m->at[at]))
@@ -87,7 +85,7 @@ static sw_status row_take(void *arg, const struct sw_csv_reader *r, size_t at, s
 		return sw_err_at(err, SW_INVALID, "/split/by",
 				 "%s: line %zu, column %s: \"%s\" is neither a number nor a date: "
 				 "rows cannot be split by it",
-				 r->file.show, r->line, sw_csv_column_show(r, m->by, where),
+				 r->file.show, r->line, sw_csv_column_show(r, m->t.by, where),
 				 sw_text_show(cell->text, show));
 	m->at[at] = d.days;
 	return SW_OK;
@@ -97,57 +95,24 @@ static sw_status row_take(void *arg, const struct sw_csv_reader *r, size_t at, s
 static sw_status classes_make(struct sw_table_rows *m, struct sw_err *err)
 {
 	struct sw_raw *out = m->out;
-	const size_t n = m->t.classes.n;
-	int32_t *rank = sw_malloc((n + 1) * sizeof *rank);
-	size_t *first = sw_malloc((n + 1) * sizeof *first);
+	int32_t *rank = sw_malloc((m->t.classes.n + 1) * sizeof *rank);
 	struct sw_buf list;
 	struct sw_jw w;
-	sw_status rc = rank && first ? SW_OK : no_memory(m, err);
+	sw_status rc;
 
-	if (rc == SW_OK && m->t.classes.others)
-		rc = sw_table_many(err);
-	if (rc == SW_OK) {
+	sw_buf_init(&list, SW_DATA_ABOUT_MOST);
+	sw_jw_init(&w, &list);
+	if (rank)
 		out->classes =
-			sw_texts_sort(&m->t.classes, m->t.column[m->t.target].decimal, rank, first);
-		rc = out->classes ? SW_OK : no_memory(m, err);
-	}
-	if (rc == SW_OK && out->classes == 1)
-		rc = sw_err_at(err, SW_INVALID, "/label", "all rows have the same label");
-	if (rc == SW_OK) {
-		assert(rank != NULL && first != NULL);
-		for (size_t i = 0; i < m->t.rows; i++)
-			out->label[i] = rank[out->label[i]];
-		sw_buf_init(&list, SW_DATA_ABOUT_MOST);
-		sw_jw_init(&w, &list);
-		sw_jw_arr(&w);
-		for (size_t i = 0; i < out->classes; i++)
-			sw_jw_str(&w, sw_texts_text(&m->t.classes, first[i]));
-		sw_jw_arr_end(&w);
-		rc = sw_data_about_take(&out->about, &list, &out->about.classes, err);
-	}
+			sw_texts_sort(&m->t.classes, m->t.column[m->t.target].decimal, rank, &w);
+	for (size_t i = 0; out->classes && i < m->t.rows; i++)
+		out->label[i] = rank[out->label[i]];
 	free(rank);
-	free(first);
-	return rc;
-}
-
-/* The column that an option names. */
-static sw_status column_find(const struct sw_table_rows *m, const char *name, const char *key,
-			     size_t *out, struct sw_err *err)
-{
-	struct sw_csv_reader names = {.names = m->t.names, .columns = m->t.columns};
-
-	*out = m->t.columns;
-	if (!name)
-		return SW_OK;
-	sw_data_file_show(m->source->path, names.file.show);
-	const sw_status rc = sw_csv_find(&names, name, 0, key, out, err);
-
-	if (rc == SW_OK && *out == m->t.target) {
-		char ptr[32];
-
-		(void)snprintf(ptr, sizeof ptr, "/%s", key);
-		return sw_err_at(err, SW_INVALID, ptr, "rows cannot be split by the label");
-	}
+	rc = sw_data_about_take(&out->about, &list, &out->about.classes, err);
+	if (out->classes == 0)
+		return no_memory(m, err);
+	if (rc == SW_OK && out->classes == 1)
+		return sw_err_at(err, SW_INVALID, "/label", "all rows have the same label");
 	return rc;
 }
 
@@ -156,12 +121,7 @@ static sw_status labels_make(struct sw_table_rows *m, struct sw_err *err)
 {
 	const struct sw_dataset *set = &m->source->set;
 	const size_t rows = m->t.rows;
-	sw_status rc = column_find(m, set->group, "group", &m->group, err);
 
-	if (rc == SW_OK)
-		rc = column_find(m, set->by, "split/by", &m->by, err);
-	if (rc != SW_OK)
-		return rc;
 	if (m->want->classes)
 		m->out->label = sw_calloc(rows, sizeof *m->out->label);
 	else
@@ -170,7 +130,8 @@ static sw_status labels_make(struct sw_table_rows *m, struct sw_err *err)
 	m->at = set->by ? sw_malloc(rows * sizeof *m->at) : NULL;
 	if ((!m->out->label && !m->value) || (set->group && !m->in_group) || (set->by && !m->at))
 		return no_memory(m, err);
-	rc = sw_table_each(&m->t, m->source->path, row_take, m, err);
+	const sw_status rc = sw_table_each(&m->t, m->source->path, row_take, m, err);
+
 	return rc == SW_OK && m->want->classes ? classes_make(m, err) : rc;
 }
 

@@ -29,7 +29,6 @@ struct looking {
 	size_t most;                 /* different values of a column that are counted */
 	bool pure;                   /* a column may tell the target alone */
 	const bool *wanted;          /* the target is one of classes; NULL: nobody says it */
-	size_t group;                /* the column that rows are grouped by, or their number */
 	size_t hole_line; /* the first row whose target is a hole, and what stands there */
 	char hole[8];
 };
@@ -371,9 +370,9 @@ static sw_status column_is(const struct looking *l, size_t i, struct sw_err *err
 			return slip(l, i, has_dates(k), err);
 		if (i == l->t->target && has_signs(k) && !few)
 			return signs(l, i, err);
-		c->why = i == l->t->target ? NULL
-			 : i == l->group   ? "rows are grouped by it"
-					   : "as asked";
+		c->why = i == l->t->target  ? NULL
+			 : i == l->t->group ? "rows are grouped by it"
+					    : "as asked";
 		return SW_OK;
 	}
 	if (k->asked == SW_KIND_N && k->texts == 0 && !mixed)
@@ -391,14 +390,6 @@ static sw_status column_is(const struct looking *l, size_t i, struct sw_err *err
 	    (slips(k) <= SW_LOOK_SLIPS || slips(k) <= l->t->rows / 1000))
 		return slip(l, i, has_dates(k), err);
 	return SW_OK;
-}
-
-sw_status sw_table_many(struct sw_err *err)
-{
-	return sw_err_at(err, SW_TOO_BIG, "/label",
-			 "the label has over %d classes: is it a number to predict (loss "
-			 "\"mse\")?",
-			 SW_DATASET_MAX_CLASSES);
 }
 
 static sw_status all_are(struct looking *l, struct sw_err *err)
@@ -424,8 +415,11 @@ static sw_status all_are(struct looking *l, struct sw_err *err)
 		any = any || (i != l->t->target && !l->t->column[i].why);
 		warning_make(l, i);
 	}
-	if (rc == SW_OK && target->texts && l->t->classes.others)
-		rc = sw_table_many(err);
+	if (rc == SW_OK && l->t->is_classes && l->t->classes.others)
+		rc = sw_err_at(err, SW_TOO_BIG, "/label",
+			       "the label has over %d classes: is it a number to predict (loss "
+			       "\"mse\")?",
+			       SW_DATASET_MAX_CLASSES);
 	if (rc == SW_OK && target->seen.n == 1)
 		rc = sw_err_at(err, SW_INVALID, "/label", "%s: all rows have the same label",
 			       l->r.file.show);
@@ -443,6 +437,21 @@ static sw_status all_are(struct looking *l, struct sw_err *err)
 }
 
 /* --- */
+
+/* The column that an option names. */
+static sw_status split_by(const struct looking *l, const char *name, const char *key, size_t *out,
+			  struct sw_err *err)
+{
+	char ptr[32];
+
+	*out = l->t->columns;
+	(void)snprintf(ptr, sizeof ptr, "/%s", key);
+	const sw_status rc = name ? sw_csv_find(&l->r, name, 0, key, out, err) : SW_OK;
+
+	return rc == SW_OK && *out == l->t->target
+		       ? sw_err_at(err, SW_INVALID, ptr, "rows cannot be split by the label")
+		       : rc;
+}
 
 static sw_status begin(struct looking *l, const char *label, const struct sw_dataset *set,
 		       struct sw_err *err)
@@ -481,11 +490,12 @@ static sw_status begin(struct looking *l, const char *label, const struct sw_dat
 		l->look[i].pure = l->look[i].fresh = true;
 	}
 	rc = asked_take(l, set->columns, err);
-	l->group = t->columns;
+	if (rc == SW_OK)
+		rc = split_by(l, set->group, "group", &t->group, err);
+	if (rc == SW_OK)
+		rc = split_by(l, set->by, "split/by", &t->by, err);
 	if (rc == SW_OK && set->group)
-		rc = sw_csv_find(&l->r, set->group, 0, "group", &l->group, err);
-	if (rc == SW_OK && l->group < t->columns)
-		l->look[l->group].asked = SW_KIND_IGNORED;
+		l->look[t->group].asked = SW_KIND_IGNORED;
 	return rc;
 }
 

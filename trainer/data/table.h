@@ -54,6 +54,7 @@ struct sw_table_column {
 
 struct sw_table {
 	size_t rows, columns, target;
+	size_t group, by; /* the columns that rows are split by, or `columns` */
 	char separator;
 	bool header, latin1, image; /* image: the columns are pixels */
 	enum sw_decimal decimal;
@@ -74,7 +75,5 @@ typedef sw_status sw_table_row_fn(void *arg, const struct sw_csv_reader *r, size
 				  struct sw_err *err);
 SW_NODISCARD sw_status sw_table_each(const struct sw_table *t, const char *path,
 				     sw_table_row_fn *row, void *arg, struct sw_err *err);
-/* Refuses a label of too many classes. */
-sw_status sw_table_many(struct sw_err *err);
 
 #endif

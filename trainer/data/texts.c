@@ -118,7 +118,8 @@ static int by_text(const void *a, const void *b)
 	return strcmp(((const struct ref *)a)->text, ((const struct ref *)b)->text);
 }
 
-size_t sw_texts_sort(const struct sw_texts *w, enum sw_decimal how, int32_t *rank, size_t *first)
+size_t sw_texts_sort(const struct sw_texts *w, enum sw_decimal how, int32_t *rank,
+		     struct sw_jw *list)
 {
 	struct ref *ref = sw_calloc(w->n + 1, sizeof *ref);
 	bool numbers = true;
@@ -135,11 +136,16 @@ size_t sw_texts_sort(const struct sw_texts *w, enum sw_decimal how, int32_t *ran
 	}
 	/* One text among numbers makes all of them texts: "10" is then before "9". */
 	qsort(ref, w->n, sizeof *ref, numbers ? by_number : by_text);
+	sw_jw_arr(list);
 	for (size_t i = 0; i < w->n; i++) {
-		if (i == 0 || !numbers || ref[i].number != ref[i - 1].number)
-			first[classes++] = ref[i].id;
-		rank[ref[i].id] = (int32_t)classes - 1;
+		if (i == 0 || !numbers || ref[i].number != ref[i - 1].number) {
+			sw_jw_str(list, ref[i].text);
+			classes++;
+		}
+		if (rank)
+			rank[ref[i].id] = (int32_t)classes - 1;
 	}
+	sw_jw_arr_end(list);
 	free(ref);
 	return classes;
 }

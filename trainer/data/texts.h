@@ -8,7 +8,7 @@
 #ifndef SW_TRAINER_DATA_TEXTS_H
 #define SW_TRAINER_DATA_TEXTS_H
 
-#include "base/status.h"
+#include "proto/json.h"
 #include "trainer/data/cell.h"
 
 struct sw_texts_one {
@@ -40,8 +40,9 @@ static inline char *sw_texts_text(const struct sw_texts *w, size_t id)
 void sw_texts_fini(struct sw_texts *w);
 
 /* The order of classes: by number if all texts are numbers (then 1 and 1.0 are one class), else by
- * text. rank: int32[w->n], the class of each; first: size_t[w->n], a text of each class.
+ * text. rank: int32[w->n], the class of each, or NULL; list: gets the first text of each class.
  * Returns how many classes there are, 0: no memory. */
-size_t sw_texts_sort(const struct sw_texts *w, enum sw_decimal how, int32_t *rank, size_t *first);
+size_t sw_texts_sort(const struct sw_texts *w, enum sw_decimal how, int32_t *rank,
+		     struct sw_jw *list);
 
 #endif
