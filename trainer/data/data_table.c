@@ -22,11 +22,10 @@ struct sw_table_rows {
 	const struct sw_data_want *want;
 	struct sw_table t;
 	struct sw_encoder e;
-	uint64_t *in_group;          /* [rows], or NULL */
-	double *at;                  /* [rows], or NULL */
-	double *value;               /* [rows], or NULL: the targets */
-	bool *train;                 /* [rows]: is it one that is measured? */
-	const struct places *places; /* while rows are encoded */
+	uint64_t *in_group; /* [rows], or NULL */
+	double *at;         /* [rows], or NULL */
+	double *value;      /* [rows], or NULL: the targets */
+	bool *train;        /* [rows]: is it one that is measured? */
 };
 
 static sw_status no_memory(const struct sw_table_rows *m, struct sw_err *err)
@@ -215,15 +214,15 @@ static sw_status values_make(struct sw_table_rows *m, struct sw_err *err)
 
 /* Where a row of the file goes: to one part, to both (all are trained on), or to none. */
 struct places {
+	struct sw_encoder *e;
 	const struct sw_raw_to *to;
 	int32_t *at[2]; /* [rows], of a part; -1: it is not in it. NULL: where it is in the file */
 };
 
 static sw_status row_encode(void *arg, const struct sw_csv_reader *r, size_t at, struct sw_err *err)
 {
-	struct sw_table_rows *m = arg;
-	const struct places *p = m->places;
-	const size_t n = m->e.features;
+	const struct places *p = arg;
+	const size_t n = p->e->features;
 	float *first = NULL;
 
 	for (int k = 0; k < 2; k++) {
@@ -235,7 +234,7 @@ static sw_status row_encode(void *arg, const struct sw_csv_reader *r, size_t at,
 			memcpy(x, first, n * sizeof *x);
 			continue;
 		}
-		const sw_status rc = sw_encoder_row(&m->e, r, NULL, x, err);
+		const sw_status rc = sw_encoder_row(p->e, r, NULL, x, err);
 
 		if (rc != SW_OK)
 			return rc;
@@ -247,26 +246,21 @@ static sw_status row_encode(void *arg, const struct sw_csv_reader *r, size_t at,
 sw_status sw_data_table_encode(struct sw_table_rows *m, const struct sw_raw_to to[2],
 			       struct sw_err *err)
 {
-	struct places p = {.to = to};
+	struct places p = {.e = &m->e, .to = to};
 	sw_status rc = SW_OK;
 
-	for (int k = 0; rc == SW_OK && k < 2; k++) {
-		if (!to[k].row)
-			continue;
+	for (int k = 0; k < 2 && to[k].row; k++) {
 		p.at[k] = sw_malloc(m->t.rows * sizeof *p.at[k]);
 		if (!p.at[k]) {
 			rc = no_memory(m, err);
 			break;
 		}
-		for (size_t i = 0; i < m->t.rows; i++)
-			p.at[k][i] = -1;
+		memset(p.at[k], -1, m->t.rows * sizeof *p.at[k]);
 		for (size_t i = 0; i < to[k].n; i++)
 			p.at[k][to[k].row[i]] = (int32_t)i;
 	}
-	m->places = &p;
 	if (rc == SW_OK)
-		rc = sw_table_each(&m->t, m->source->path, row_encode, m, err);
-	m->places = NULL;
+		rc = sw_table_each(&m->t, m->source->path, row_encode, &p, err);
 	free(p.at[0]);
 	free(p.at[1]);
 	return rc;

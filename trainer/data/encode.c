@@ -29,31 +29,29 @@ static float float_of(double z)
 					      : z);
 }
 
+/* How many of rising numbers are below v, or equal: not above it. */
+static size_t count_of(const double *q, size_t n, double v, bool equal)
+{
+	size_t low = 0;
+
+	while (low < n) {
+		const size_t mid = (low + n) / 2;
+
+		if (q[mid] < v || (equal && q[mid] == v))
+			low = mid + 1;
+		else
+			n = mid;
+	}
+	return low;
+}
+
 /* The rank of v among rising numbers, from 0 to 1. Of several equal ones the middle. */
 static double rank_of(const double *q, size_t n, double v)
 {
-	size_t low = 0, high = n;
+	const size_t first = count_of(q, n, v, false), behind = count_of(q, n, v, true);
 
-	while (low < high) { /* the first that is not below v */
-		const size_t mid = (low + high) / 2;
-
-		if (q[mid] < v)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	const size_t first = low;
-
-	for (high = n; low < high;) { /* the first that is above it */
-		const size_t mid = (low + high) / 2;
-
-		if (q[mid] <= v)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low > first)
-		return (double)(first + low - 1) / 2 / (double)(n - 1);
+	if (behind > first)
+		return (double)(first + behind - 1) / 2 / (double)(n - 1);
 	if (first == 0 || first == n)
 		return first == 0 ? 0 : 1;
 	return ((double)(first - 1) + (v - q[first - 1]) / (q[first] - q[first - 1])) /

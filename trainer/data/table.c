@@ -190,20 +190,28 @@ static bool has_dates(const struct sw_look_column *k)
 	return k->dates > k->numbers;
 }
 
+/* "12o" is not a number. Returns its line. */
+static size_t slip_text(const struct sw_look_column *k, bool dates, char out[80])
+{
+	const char *quote = dates ? "" : "\"";
+
+	(void)snprintf(out, 80, "%s%s%s is not a %s", quote, dates ? "it" : k->text, quote,
+		       dates ? "date" : "number");
+	return dates ? k->odd_line : k->text_line;
+}
+
 /* Refuses numbers or dates with others between them, of which there are too few to be meant. */
 static sw_status slip(const struct looking *l, size_t column, bool dates, struct sw_err *err)
 {
 	const struct sw_look_column *k = &l->look[column];
-	char show[48], text[48] = "it";
+	char show[48], text[80];
+	const size_t line = slip_text(k, dates, text);
 
-	if (!dates)
-		(void)snprintf(text, sizeof text, "\"%s\"", k->text);
 	return sw_err_at(err, SW_INVALID, "/path",
-			 "%s: line %zu, column %s: %s is not a %s, as %zu of its cells are: "
-			 "mend it, leave the cell empty, or name the column in \"columns\": "
-			 "{\"category\": [...]} or {\"ignore\": [...]}",
-			 l->r.file.show, dates ? k->odd_line : k->text_line,
-			 sw_csv_column_show(&l->r, column, show), text, dates ? "date" : "number",
+			 "%s: line %zu, column %s: %s, as %zu of its cells are: mend it, leave the "
+			 "cell empty, or name the column in \"columns\": {\"category\": [...]} or "
+			 "{\"ignore\": [...]}",
+			 l->r.file.show, line, sw_csv_column_show(&l->r, column, show), text,
 			 dates ? k->dates : k->numbers);
 }
 
@@ -315,20 +323,15 @@ static void warning_make(const struct looking *l, size_t i)
 	const struct sw_texts *classes = &l->t->classes;
 	const bool target = i == l->t->target, class = target && l->t->is_classes;
 	const size_t cap = sizeof c->warning;
+	char text[80];
 
 	if (!target && !c->why && gives_target(l, k))
 		(void)snprintf(c->warning, cap,
 			       "it gives the target away alone: is it known before the target is? "
 			       "If not, ignore it");
-	else if (k->asked == SW_KIND_N && slips(k) && has_dates(k))
-		(void)snprintf(c->warning, cap,
-			       "line %zu: it is not a date, as most of its cells are: %s",
-			       k->odd_line,
-			       target ? "is it a class?" : "mend it, or leave the cell empty");
 	else if (k->asked == SW_KIND_N && slips(k))
-		(void)snprintf(c->warning, cap,
-			       "line %zu: \"%s\" is not a number, as most of its cells are: %s",
-			       k->text_line, k->text,
+		(void)snprintf(c->warning, cap, "line %zu: %s, as most of its cells are: %s",
+			       slip_text(k, has_dates(k), text), text,
 			       target ? "is it a class?" : "mend it, or leave the cell empty");
 	else if (k->asked == SW_KIND_N && has_signs(k))
 		(void)snprintf(c->warning, cap,
