@@ -65,7 +65,7 @@ BAD = {
     "constant column": (rows(lambda r: f"{r % 11},7,{r % 2}"), {}, "b", r"left out.*same value"),
     "nothing to learn from": (rows(lambda r: f"x,7,{r % 2}"), {}, "error", r"column"),
     "a million categories": (million, {}, "b", r"left out"),
-    "index of pandas": (rows(lambda r: f"{r},{r * 3 % 5}.5,{r // 20}", head=",b,y"), {}, "", r"left out.*counts the rows"),
+    "index of pandas": (rows(lambda r: f"{r},{r * 3 % 5}.5,{r // 20}", head=",b,y"), {}, "", r"left out.*numbers the rows"),
     "a copy of the target": (rows(lambda r: f"{r * 3 % 7},{'j' if r % 3 else 'n'},{'yes' if r % 3 else 'no'}"), {}, "b",
                              r"target"),
     "dates of three forms": (rows(lambda r: f"{('2024-03-%02d', '%02d.03.2024', 'Mar %02d 2024')[r % 3] % (r % 28 + 1)},"

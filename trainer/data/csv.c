@@ -401,21 +401,19 @@ sw_status sw_csv_names(struct sw_csv_reader *c, const struct sw_texts *taken, st
 	char show[44];
 	size_t id;
 
-	c->names.most = c->cells;
+	c->names = (struct sw_texts){.most = c->cells, .names = true};
 	for (size_t i = 0; i < c->cells; i++) {
 		const struct sw_csv_cell *cell = &c->cell[i];
-		sw_status rc = sw_texts_add(&c->names, cell, &id);
+		const size_t first = sw_texts_find(&c->names, cell);
 
-		if (rc == SW_OK && id != i && taken && sw_texts_find(taken, cell) == taken->n)
-			rc = sw_texts_add_again(&c->names, cell, &id);
-		if (rc != SW_OK)
-			return csv_no_memory(c, err);
-		if (id != i)
+		if (first < i && (!taken || sw_texts_find(taken, cell) < taken->n))
 			return sw_err_at(err, SW_INVALID, "/path",
 					 "%s: line %zu: columns %zu and %zu (from 0) are both "
 					 "called \"%s\": rename one",
-					 c->file.show, c->line, id, i,
+					 c->file.show, c->line, first, i,
 					 sw_text_show(cell->text, show));
+		if (sw_texts_add(&c->names, cell, &id) != SW_OK)
+			return csv_no_memory(c, err);
 	}
 	return SW_OK;
 }

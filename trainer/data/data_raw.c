@@ -67,9 +67,7 @@ sw_status sw_data_raw_rows(struct sw_raw *r, struct sw_err *err)
 	uint64_t x = 0, y = 0;
 	const sw_status rc = sizes_check(r, true, &x, &y, err);
 
-	if (rc != SW_OK)
-		return rc;
-	return rows_take(r, x) ? SW_OK : no_memory(r, err);
+	return rc != SW_OK || rows_take(r, x) ? rc : no_memory(r, err);
 }
 
 sw_status sw_data_raw_alloc(struct sw_raw *r, bool keep, bool classes, struct sw_err *err)
@@ -79,13 +77,11 @@ sw_status sw_data_raw_alloc(struct sw_raw *r, bool keep, bool classes, struct sw
 
 	if (rc != SW_OK)
 		return rc;
-	const bool rows = !keep || rows_take(r, x);
-
 	if (classes)
 		r->label = sw_malloc(y ? y : 1);
 	else
 		r->value = sw_malloc(y ? y : 1);
-	return rows && (r->label || r->value) ? SW_OK : no_memory(r, err);
+	return (r->label || r->value) && (!keep || rows_take(r, x)) ? SW_OK : no_memory(r, err);
 }
 
 void sw_data_raw_fini(struct sw_raw *r)

@@ -20,6 +20,7 @@ struct measure {
 	double n, first, mean, square, min, max; /* mean: less the first one */
 	double *sample;                          /* [at most], by size once the scale is made */
 	size_t samples;
+	bool hole; /* there are some */
 	bool same; /* both quartiles are one number, but not all rows have it */
 };
 
@@ -30,7 +31,6 @@ struct fit {
 	struct measure *m; /* [e->n] */
 	double *room;      /* the samples of all */
 	size_t rows, step; /* so far; every so-manieth is a sample */
-	bool *holes;       /* [e->n] */
 };
 
 /* --- the inputs --- */
@@ -80,9 +80,8 @@ static sw_status room_make(struct fit *f)
 	most = most > rows ? rows : most;
 	f->step = (rows + most - 1) / (most ? most : 1);
 	f->m = sw_calloc(n + 1, sizeof *f->m);
-	f->holes = sw_calloc(n + 1, sizeof *f->holes);
 	f->room = sw_malloc((n + 1) * (most + 1) * sizeof *f->room);
-	if (!f->m || !f->holes || !f->room)
+	if (!f->m || !f->room)
 		return SW_NOMEM;
 	for (size_t i = 0; i < n; i++)
 		f->m[i].sample = f->room + i * (most + 1);
@@ -131,7 +130,7 @@ static sw_status row_add(void *arg, const struct sw_csv_reader *r, size_t at, st
 			return sw_err_set(err, SW_NOMEM, "no memory for the values of %s",
 					  r->file.show);
 		}
-		f->holes[i] = f->holes[i] || !is;
+		f->m[i].hole = f->m[i].hole || !is;
 	}
 	return SW_OK;
 }
@@ -309,7 +308,7 @@ static sw_status inputs_end(struct fit *f, enum sw_scale scale)
 		struct measure *m = &f->m[i];
 		const bool last = in->kind != SW_KIND_DATE || in->part + 1 == SW_DATE_PARTS;
 
-		in->hole = f->holes[i] && last;
+		in->hole = m->hole && last;
 		if (!f->t->image)
 			in->fill = m->first + m->mean;
 		rc = in->kind == SW_KIND_CATEGORY
@@ -336,7 +335,6 @@ sw_status sw_encoder_fit(struct sw_encoder *e, const struct sw_table *t, const c
 	if (rc == SW_OK)
 		rc = inputs_end(&f, scale);
 	free(f.m);
-	free(f.holes);
 	free(f.room);
 	/* what a row lacks has its line; all else is memory */
 	return rc != SW_NOMEM ? rc : sw_err_set(err, rc, "no memory for the columns of %s", path);

@@ -82,14 +82,12 @@ static void number_look(struct sw_look_column *k, double v, const double *target
 {
 	if (k->numbers == 0) {
 		k->min = k->max = v;
-		k->whole = k->counts = true;
+		k->whole = true;
 		k->v0 = v;
 	} else {
 		k->min = v < k->min ? v : k->min;
 		k->max = v > k->max ? v : k->max;
-		k->counts = k->counts && v == k->last + 1;
 	}
-	k->last = v;
 	k->numbers++;
 	k->odd_line = k->odd_line ? k->odd_line : line;
 	k->whole = k->whole && v == floor(v) && fabs(v) < 9e15;
@@ -183,7 +181,7 @@ static bool cell_look(struct sw_look_column *k, const struct sw_csv_cell *cell,
 	    (k->texts == 0 && k->seen.n >= SW_LOOK_NUMBERS && !(target && row->classes))) {
 		k->pure = false;
 		/* not one value, no index, and it is known how it writes its numbers */
-		k->settled = k->texts == 0 && k->min < k->max && !k->counts &&
+		k->settled = k->texts == 0 && k->min < k->max &&
 			     (k->whole ? !k->fresh : k->only_point > 0) && !row->number;
 		return true;
 	}

@@ -25,8 +25,8 @@ struct sw_look_column {
 	size_t holes, numbers, texts, dates;
 	size_t only_point, only_comma, marked; /* numbers: one reading alone, or with marks both */
 	unsigned forms;                        /* of dates: bits that all texts so far have */
-	double min, max, last;
-	bool whole, counts;   /* numbers: whole, each one more than the one before */
+	double min, max;
+	bool whole;           /* numbers: all are */
 	uint64_t sum, square; /* of whole ones, modulo 2^64 */
 	struct sw_look_set seen;
 	bool pure;                         /* each value was met with one target alone */

@@ -170,7 +170,7 @@ static sw_status no_target(const struct looking *l, size_t rows, struct sw_err *
 
 /* Whole numbers that are 0, 1, 2, ... from some one on, in any order: as many as that, and their
  * sum and squares are those. */
-static bool is_shuffled_index(const struct sw_look_column *k)
+static bool is_index(const struct sw_look_column *k)
 {
 	const uint64_t n = k->numbers, least = (uint64_t)(int64_t)k->min;
 	uint64_t sum = 0, square = 0;
@@ -269,10 +269,9 @@ static void number_is(struct sw_table_column *c, const struct sw_look_column *k,
 	} else if (k->min == k->max && k->holes == 0) {
 		c->kind = SW_KIND_CONSTANT;
 		c->why = "all rows have the same value";
-	} else if (k->holes == 0 && rows >= ID_ROWS_LEAST &&
-		   ((k->whole && k->counts) || is_shuffled_index(k))) {
+	} else if (k->holes == 0 && rows >= ID_ROWS_LEAST && is_index(k)) {
 		c->kind = SW_KIND_ID;
-		c->why = k->counts ? "it counts the rows" : "it numbers the rows";
+		c->why = "it numbers the rows";
 	}
 }
 

@@ -5,7 +5,7 @@
  * Kinds     number    all cells but holes are numbers, with a point or with a comma
  *           date      all are dates of one form
  *           constant  one value, or none
- *           id        counts the rows, numbers them in another order, or names each of them
+ *           id        numbers the rows, in any order, or names each of them
  *           category  other texts, few beside the rows
  *           text      other texts
  *           ignored   the data set says so ("columns"), which can also say number, category, date

@@ -39,16 +39,16 @@ static sw_status slots_grow(struct sw_texts *w)
 	return SW_OK;
 }
 
-static sw_status add(struct sw_texts *w, const struct sw_csv_cell *cell, bool again, size_t *id)
+sw_status sw_texts_add(struct sw_texts *w, const struct sw_csv_cell *cell, size_t *id)
 {
 	const uint64_t hash = XXH3_64bits(cell->text, cell->len);
 
 	if (2 * w->n >= w->slots && slots_grow(w) != SW_OK)
 		return SW_NOMEM;
 	const size_t at = slot_find(w, cell, hash);
+	const bool again = w->slot[at] != 0;
 
-	again = again && w->slot[at];
-	if (w->slot[at] && !again) {
+	if (again && !w->names) {
 		*id = w->slot[at] - 1;
 		w->one[*id].count++;
 		return SW_OK;
@@ -67,16 +67,6 @@ static sw_status add(struct sw_texts *w, const struct sw_csv_cell *cell, bool ag
 	if (!again)
 		w->slot[at] = (uint32_t)*id + 1;
 	return SW_OK;
-}
-
-sw_status sw_texts_add(struct sw_texts *w, const struct sw_csv_cell *cell, size_t *id)
-{
-	return add(w, cell, false, id);
-}
-
-sw_status sw_texts_add_again(struct sw_texts *w, const struct sw_csv_cell *cell, size_t *id)
-{
-	return add(w, cell, true, id);
 }
 
 size_t sw_texts_find(const struct sw_texts *w, const struct sw_csv_cell *cell)

@@ -20,17 +20,15 @@ struct sw_texts_one {
 struct sw_texts {
 	struct sw_texts_one *one; /* [n] */
 	size_t n, cap, most;
+	bool names; /* one that comes again has its own number, and is found by the first */
 	char *text; /* each ends with a NUL */
 	size_t bytes, room;
 	uint32_t *slot; /* [slots]: a text's number and 1; 0: free */
 	size_t slots, others;
 };
 
-/* Zeroed but for `most`. *id: its number, or `most` for one that has no room. SW_NOMEM. */
+/* Zeroed but for `most` and `names`. *id: its number, or `most` for one that has no room. SW_NOMEM. */
 SW_NODISCARD sw_status sw_texts_add(struct sw_texts *w, const struct sw_csv_cell *cell, size_t *id);
-/* Under a number of its own even if the text is there; it is found by the first one's. */
-SW_NODISCARD sw_status sw_texts_add_again(struct sw_texts *w, const struct sw_csv_cell *cell,
-					  size_t *id);
 /* Its number, or w->n. */
 size_t sw_texts_find(const struct sw_texts *w, const struct sw_csv_cell *cell);
 static inline char *sw_texts_text(const struct sw_texts *w, size_t id)

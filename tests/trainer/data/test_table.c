@@ -106,7 +106,7 @@ static const struct {
 	 ',',
 	 NULL,
 	 "id",
-	 "left out: it counts the rows",
+	 "left out: it numbers the rows",
 	 0},
 	{{"3", "5", "4", "6", "7", "12", "9", "11", "10", "8", "14", "13"},
 	 ',',
