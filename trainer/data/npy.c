@@ -1,75 +1,44 @@
 #include "trainer/data/npy.h"
+#include "base/text.h"
+#include "proto/json.h"
 #include <ctype.h>
-#include <stdbool.h>
 #include <string.h>
 
-/* The header is a Python dictionary with three keys: 'descr' (a string), 'fortran_order' (True or
- * False) and 'shape' (a tuple of integers). */
-struct scan {
-	const char *at, *end;
-	const char *show, *ptr;
-	struct sw_err *err;
-	unsigned seen; /* bits of the keys */
-};
-
-static const char *const keys[] = {"descr", "fortran_order", "shape"};
-
-static void blanks(struct scan *s)
+/* A Python dictionary as JSON, in place: double quotes, lists for tuples, small letters of True and
+ * False, no comma in front of what closes. Returns its length. */
+static size_t json_make(char *text, size_t n)
 {
-	while (s->at < s->end && (*s->at == ' ' || *s->at == '\n' || *s->at == '\t'))
-		s->at++;
-}
+	size_t len = 0;
+	char quote = '\0';
 
-static bool take_char(struct scan *s, char c)
-{
-	blanks(s);
-	if (s->at == s->end || *s->at != c)
-		return false;
-	s->at++;
-	return true;
-}
+	for (size_t i = 0; i < n; i++) {
+		const char c = text[i];
+		const bool ends = c == quote;
 
-static sw_status wrong(struct scan *s, const char *what)
-{
-	return sw_err_at(s->err, SW_INVALID, s->ptr, "%s: the header is not NumPy's: %s", s->show,
-			 what);
-}
-
-/* A quoted word without escapes, at most cap - 1 bytes. */
-static bool word(struct scan *s, char *out, size_t cap)
-{
-	size_t n = 0;
-	char quote;
-
-	blanks(s);
-	if (s->at == s->end || (*s->at != '\'' && *s->at != '"'))
-		return false;
-	quote = *s->at++;
-	for (; s->at < s->end && *s->at != quote; s->at++) {
-		if (n + 1 == cap || *s->at == '\\' || *s->at < ' ' || *s->at > '~')
-			return false;
-		out[n++] = *s->at;
+		if (quote != '\0' || c == '\'' || c == '"') {
+			text[len++] = ends || quote == '\0' ? '"' : c == '"' ? '\'' : c;
+			quote = ends ? '\0' : quote != '\0' ? quote : c;
+			continue;
+		}
+		while ((c == ')' || c == '}') && len > 0 && isspace((unsigned char)text[len - 1]))
+			len--;
+		len -= (c == ')' || c == '}') && len > 0 && text[len - 1] == ',';
+		text[len++] = c == '('               ? '['
+			      : c == ')'             ? ']'
+			      : c == 'T' || c == 'F' ? (char)tolower(c)
+						     : c;
 	}
-	out[n] = '\0';
-	if (s->at == s->end)
-		return false;
-	s->at++;
-	return true;
+	return len;
 }
 
-static bool literal(struct scan *s, const char *text)
+static sw_status wrong(const char *show, const char *ptr, const char *what, struct sw_err *err)
 {
-	const size_t n = strlen(text);
-
-	blanks(s);
-	if ((size_t)(s->end - s->at) < n || memcmp(s->at, text, n) != 0)
-		return false;
-	s->at += n;
-	return true;
+	return sw_err_at(err, SW_INVALID, ptr, "%s: the header is not NumPy's: %s", show, what);
 }
 
 /* Reads the type of the elements. */
-static sw_status descr(struct scan *s, struct sw_npy *out)
+static sw_status type_read(struct sw_npy *out, const cJSON *descr, const char *show,
+			   const char *ptr, struct sw_err *err)
 {
 	static const struct {
 		const char *name;
@@ -77,121 +46,80 @@ static sw_status descr(struct scan *s, struct sw_npy *out)
 		size_t item;
 	} types[] = {{"<f4", SW_NPY_F4, 4}, {"<f8", SW_NPY_F8, 8}, {"|u1", SW_NPY_U1, 1},
 		     {"<u1", SW_NPY_U1, 1}, {"<i4", SW_NPY_I4, 4}, {"<i8", SW_NPY_I8, 8}};
-	char name[24];
+	char text[44];
 
-	blanks(s);
-	if (s->at < s->end && *s->at == '[')
-		return sw_err_at(s->err, SW_INVALID, s->ptr,
-				 "%s has a structured dtype, expected f4, f8, u1, i4 or i8",
-				 s->show);
-	if (!word(s, name, sizeof name))
-		return wrong(s, "'descr' is not a string");
+	if (cJSON_IsArray(descr))
+		return sw_err_at(err, SW_INVALID, ptr,
+				 "%s has a structured dtype, expected f4, f8, u1, i4 or i8", show);
+	if (!cJSON_IsString(descr))
+		return wrong(show, ptr, "'descr' is not a string", err);
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-		if (strcmp(types[i].name, name) != 0)
+		if (strcmp(types[i].name, descr->valuestring) != 0)
 			continue;
 		out->type = types[i].type;
 		out->item = types[i].item;
 		return SW_OK;
 	}
-	return sw_err_at(s->err, SW_INVALID, s->ptr,
-			 "%s has the dtype %s%s, expected f4, f8, u1, "
-			 "i4 or i8, little endian",
-			 s->show, name, name[0] == '>' ? " (big endian)" : "");
+	return sw_err_at(err, SW_INVALID, ptr,
+			 "%s has the dtype %s%s, expected f4, f8, u1, i4 or i8, little endian",
+			 show, sw_text_show(descr->valuestring, text),
+			 *descr->valuestring == '>' ? " (big endian)" : "");
 }
 
-/* Reads the order of the elements: only C order is taken. */
-static sw_status order(struct scan *s)
+/* Reads the dimensions. */
+static sw_status shape_read(struct sw_npy *out, const cJSON *shape, const char *show,
+			    const char *ptr, struct sw_err *err)
 {
-	if (literal(s, "False"))
-		return SW_OK;
-	if (!literal(s, "True"))
-		return wrong(s, "'fortran_order' is neither True nor False");
-	return sw_err_at(s->err, SW_INVALID, s->ptr,
-			 "%s is in Fortran order: save numpy.ascontiguousarray() of it", s->show);
-}
+	const cJSON *one;
 
-/* Reads the dimensions, a tuple of Python. */
-static sw_status shape(struct scan *s, struct sw_npy *out)
-{
-	if (!take_char(s, '('))
-		return wrong(s, "'shape' is not a tuple");
-	/* A tuple of one has a comma behind it, (3,), one of more may. */
-	while (!take_char(s, ')')) {
+	if (!cJSON_IsArray(shape))
+		return wrong(show, ptr, "'shape' is not a tuple", err);
+	cJSON_ArrayForEach (one, shape) {
 		uint64_t v = 0;
-		bool any = false;
 
 		if (out->dims == SW_NPY_MAX_DIMS)
-			return sw_err_at(s->err, SW_INVALID, s->ptr,
+			return sw_err_at(err, SW_INVALID, ptr,
 					 "%s has over %d dimensions, at most (rows, channels, "
 					 "height, width) are possible",
-					 s->show, SW_NPY_MAX_DIMS);
-		blanks(s);
-		for (; s->at < s->end && isdigit((unsigned char)*s->at); s->at++, any = true) {
-			v = v * 10 + (uint64_t)(*s->at - '0');
-			if (v > INT32_MAX)
-				return sw_err_at(s->err, SW_TOO_BIG, s->ptr,
-						 "%s: dimension %zu is over 2^31 - 1", s->show,
-						 out->dims);
-		}
-		if (!any)
-			return wrong(s, "'shape' is not a tuple of integers");
+					 show, SW_NPY_MAX_DIMS);
+		if (cJSON_IsNumber(one) && one->valuedouble > INT32_MAX)
+			return sw_err_at(err, SW_TOO_BIG, ptr, "%s: dimension %zu is over 2^31 - 1",
+					 show, out->dims);
+		if (!sw_json_u64(one, &v))
+			return wrong(show, ptr, "'shape' is not a tuple of integers", err);
 		if (v == 0)
-			return sw_err_at(s->err, SW_INVALID, s->ptr, "%s: dimension %zu is 0",
-					 s->show, out->dims);
+			return sw_err_at(err, SW_INVALID, ptr, "%s: dimension %zu is 0", show,
+					 out->dims);
 		out->dim[out->dims++] = v;
-		if (!take_char(s, ',')) {
-			if (take_char(s, ')'))
-				break;
-			return wrong(s, "'shape' is never closed");
-		}
 	}
-	if (out->dims == 0)
-		return sw_err_at(s->err, SW_INVALID, s->ptr,
-				 "%s has no dimensions, only one number", s->show);
-	return SW_OK;
+	return out->dims ? SW_OK
+			 : sw_err_at(err, SW_INVALID, ptr, "%s has no dimensions, only one number",
+				     show);
 }
 
-/* Reads a key and its value. */
-static sw_status entry(struct scan *s, struct sw_npy *out)
+sw_status sw_npy_header(struct sw_npy *out, char *text, size_t n, const char *show, const char *ptr,
+			struct sw_err *err)
 {
-	char key[24];
-	size_t i = 0;
-
-	if (!word(s, key, sizeof key) || !take_char(s, ':'))
-		return wrong(s, "a key is expected");
-	while (i < 3 && strcmp(keys[i], key) != 0)
-		i++;
-	if (i == 3)
-		return wrong(s, "a key that is not descr, fortran_order or shape");
-	if (s->seen & 1u << i)
-		return wrong(s, "a key appears twice");
-	s->seen |= 1u << i;
-	return i == 0 ? descr(s, out) : i == 1 ? order(s) : shape(s, out);
-}
-
-sw_status sw_npy_header(struct sw_npy *out, const char *text, size_t n, const char *show,
-			const char *ptr, struct sw_err *err)
-{
-	struct scan s = {.at = text, .end = text + n, .show = show, .ptr = ptr, .err = err};
+	cJSON *json = NULL;
+	sw_status rc = sw_json_parse(&json, text, json_make(text, n), NULL);
+	const cJSON *order = sw_json_get(json, "fortran_order");
 
 	memset(out, 0, sizeof *out);
-	if (!take_char(&s, '{'))
-		return wrong(&s, "it does not begin with {");
-	while (!take_char(&s, '}')) {
-		const sw_status rc = entry(&s, out);
-
-		if (rc != SW_OK)
-			return rc;
-		if (!take_char(&s, ',')) {
-			if (take_char(&s, '}'))
-				break;
-			return wrong(&s, "it does not end with }");
-		}
-	}
-	blanks(&s);
-	if (s.at != s.end)
-		return wrong(&s, "text follows its end");
-	if (s.seen != 7)
-		return wrong(&s, "descr, fortran_order or shape is missing");
-	return SW_OK;
+	if (rc == SW_NOMEM)
+		rc = sw_err_set(err, rc, "no memory to read %s", show);
+	else if (rc != SW_OK || !sw_json_get(json, "descr") || !order ||
+		 !sw_json_get(json, "shape") || cJSON_GetArraySize(json) != 3)
+		rc = wrong(show, ptr, "it is no dictionary of descr, fortran_order and shape", err);
+	else
+		rc = type_read(out, sw_json_get(json, "descr"), show, ptr, err);
+	if (rc == SW_OK && !cJSON_IsBool(order))
+		rc = wrong(show, ptr, "'fortran_order' is neither True nor False", err);
+	if (rc == SW_OK && cJSON_IsTrue(order))
+		rc = sw_err_at(err, SW_INVALID, ptr,
+			       "%s is in Fortran order: save numpy.ascontiguousarray() of it",
+			       show);
+	if (rc == SW_OK)
+		rc = shape_read(out, sw_json_get(json, "shape"), show, ptr, err);
+	cJSON_Delete(json);
+	return rc;
 }

@@ -3,8 +3,7 @@
  *
  * Taken    C order, little endian, f4 f8 u1 i4 i8, at most four dimensions. All else is refused
  *          with its name.
- * Pure     sw_npy_header() reads text alone.
- * Errors   SW_INVALID, SW_TOO_BIG; pointers are the caller's.
+ * Errors   SW_INVALID, SW_TOO_BIG, SW_NOMEM; pointers are the caller's.
  * Source   NumPy Enhancement Proposal 1 and numpy.lib.format's description.
  */
 #ifndef SW_TRAINER_DATA_NPY_H
@@ -27,8 +26,9 @@ struct sw_npy {
 	uint64_t dim[SW_NPY_MAX_DIMS];
 };
 
-/* The dictionary, n bytes of text; show: how messages call the file, ptr: their pointer. */
-SW_NODISCARD sw_status sw_npy_header(struct sw_npy *out, const char *text, size_t n,
-				     const char *show, const char *ptr, struct sw_err *err);
+/* The dictionary, n bytes of text, which is used up; show: how messages call the file, ptr: their
+ * pointer. */
+SW_NODISCARD sw_status sw_npy_header(struct sw_npy *out, char *text, size_t n, const char *show,
+				     const char *ptr, struct sw_err *err);
 
 #endif
