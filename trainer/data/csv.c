@@ -434,7 +434,7 @@ static sw_status unknown(const struct sw_csv_reader *r, const char *name, const 
 	char show[44], list[NAMES_SHOWN * 48 + 8] = "", one[44];
 	const char **names = sw_malloc(r->columns * sizeof *names), *near = NULL;
 	const bool file = strcmp(ptr, "/path") == 0; /* lacks it: no option names it */
-	const char *const why = file ? ", which the model takes" : "";
+	const bool number = !file && name[strspn(name, "-0123456789")] == '\0';
 	size_t n = 0;
 
 	for (size_t i = 0; names && i < r->columns; i++)
@@ -442,21 +442,19 @@ static sw_status unknown(const struct sw_csv_reader *r, const char *name, const 
 	if (names)
 		near = sw_nearest(name, names, r->columns);
 	free(names);
-	sw_text_show(name, show);
-	if (!file && name[strspn(name, "-0123456789")] == '\0')
-		return sw_err_at(
-			err, SW_INVALID, ptr,
-			"%s has no column \"%s\": a column's number has no quotes (from 0)",
-			r->file.show, show);
-	if (near)
-		return sw_err_at(err, SW_INVALID, ptr,
-				 "%s has no column \"%s\"%s: did you mean \"%s\"?", r->file.show,
-				 show, why, sw_text_show(near, one));
 	for (size_t i = 0; i < r->columns && i < NAMES_SHOWN; i++)
 		n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "",
 				      sw_text_show(sw_csv_name(r, i), one));
-	return sw_err_at(err, SW_INVALID, ptr, "%s has no column \"%s\"%s: it has %s%s",
-			 r->file.show, show, why, list, r->columns > NAMES_SHOWN ? ", ..." : "");
+	if (r->columns > NAMES_SHOWN)
+		memcpy(list + n, ", ...", 6);
+	if (near)
+		(void)snprintf(list, sizeof list, "\"%s\"?", sw_text_show(near, one));
+	return sw_err_at(err, SW_INVALID, ptr, "%s has no column \"%s\"%s: %s%s", r->file.show,
+			 sw_text_show(name, show), file ? ", which the model takes" : "",
+			 number ? "a column's number has no quotes (from 0)"
+			 : near ? "did you mean "
+				: "it has ",
+			 number ? "" : list);
 }
 
 sw_status sw_csv_find(const struct sw_csv_reader *r, const char *name, long index, const char *key,

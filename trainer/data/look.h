@@ -1,5 +1,5 @@
-/* trainer/data/look.h — what is seen of one column of a table, a cell at a time. For
- * trainer/data/table.c, which says what it comes to. */
+/* trainer/data/look.h — what is seen of the columns of a table, a cell at a time, and what it comes
+ * to. For trainer/data/table.c. */
 #ifndef SW_TRAINER_DATA_LOOK_H
 #define SW_TRAINER_DATA_LOOK_H
 
@@ -38,6 +38,18 @@ struct sw_look_column {
 	double n, v0, t0, v, t, vv, tt, vt;
 };
 
+/* A table that is looked at. */
+struct sw_looking {
+	struct sw_table *t;
+	struct sw_csv_reader r;
+	struct sw_look_column *look; /* [columns] */
+	size_t most;                 /* different values of a column that are counted */
+	bool pure;                   /* a column may tell the target alone */
+	const bool *wanted;          /* the target is one of classes; NULL: nobody says it */
+	size_t hole_line; /* the first row whose target is a hole, and what stands there */
+	char hole[8];
+};
+
 /* A row, beside its cells. */
 struct sw_look_row {
 	size_t line, most;                        /* most: different values that are counted */
@@ -50,6 +62,8 @@ struct sw_look_row {
 /* look: of n columns. false: no memory. */
 bool sw_look_row(struct sw_look_column *look, const struct sw_csv_cell *cell, size_t n,
 		 const struct sw_look_row *row);
+/* After the last row: the kinds of all columns, and whether the target is one of classes. */
+sw_status sw_looking_kinds(struct sw_looking *l, struct sw_err *err);
 /* A target as a number, which it may be, and as a hash. */
 bool sw_look_number(const struct sw_csv_cell *cell, double *v, uint64_t *hash);
 
