@@ -20,14 +20,14 @@ struct sw_texts_one {
 struct sw_texts {
 	struct sw_texts_one *one; /* [n] */
 	size_t n, cap, most;
-	bool names; /* one that comes again has its own number, and is found by the first */
+	bool names; /* one that comes again has a number, too; the first is found */
 	char *text; /* each ends with a NUL */
 	size_t bytes, room;
 	uint32_t *slot; /* [slots]: a text's number and 1; 0: free */
 	size_t slots, others;
 };
 
-/* Zeroed but for `most` and `names`. *id: its number, or `most` for one that has no room. SW_NOMEM. */
+/* Zeroed but for `most`, `names`. *id: its number, or `most` for one that has no room. SW_NOMEM. */
 SW_NODISCARD sw_status sw_texts_add(struct sw_texts *w, const struct sw_csv_cell *cell, size_t *id);
 /* Its number, or w->n. */
 size_t sw_texts_find(const struct sw_texts *w, const struct sw_csv_cell *cell);
