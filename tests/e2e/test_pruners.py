@@ -45,49 +45,27 @@ def test_hyperband_s_bands_end_where_trials_do_and_empty_ones_are_not_listed(cli
 
 # --- pbt ---
 
-def pbt(**more):
-    return {"type": "pbt", "perturbation_interval": 2, **more}
-
-
-def drive_population(client, sweep, steps, size, curve, state):
-    """Each live member reports in turn up to `steps` times in all; who paused or ended is asked
-    for again. state: what goes on over a restart."""
-    live = state.setdefault("live", {})
-    log = state.setdefault("log", [])
-    for _ in range(steps):
-        while len(live) < size:
-            handed = client.ask(sweep)
-            if not handed:
-                break
+def test_pbt_replaces_the_worst_by_changed_copies_of_the_best(daemon, client):
+    sweep = client.submit(driven(run_cap=4, early_terminate={"type": "pbt", "perturbation_interval": 2}, parameters={
+        "x": {"min": 0.0, "max": 1.0}, "k": {"min": 1, "max": 8}}))
+    live, first = {}, {}  # trial: its attempt, seq and step; what it was first handed out with
+    for _ in range(60):
+        while len(live) < 4 and (handed := client.ask(sweep)):
             t, = handed
             live[t["trial"]] = [t, 0, t["resume_step"]]
-            log.append((t["trial"], t["attempt"], t["resume_step"], t["parent"],
-                        sorted(t["params"].items())))
-        if not live:
-            return
+            first.setdefault(t["trial"], t)
         trial = min(live, key=lambda k: (live[k][2], k))
-        t, seq, step = live[trial]
-        got = client.call("trial.report", sweep=sweep, trial=trial, attempt=t["attempt"],
-                          seq=seq + 1, step=step + 1, checkpoint=(step + 1) % 2 == 0,
-                          metrics={"loss": curve(trial, step + 1)})["decision"]
-        live[trial] = [t, seq + 1, step + 1]
-        log.append((trial, step + 1, got))
-        if got != "continue":
+        t, seq, step = live[trial] = [live[trial][0], live[trial][1] + 1, live[trial][2] + 1]
+        if client.call("trial.report", sweep=sweep, trial=trial, attempt=t["attempt"], seq=seq, step=step,
+                       checkpoint=step % 2 == 0, metrics={"loss": trial / step})["decision"] != "continue":
             del live[trial]
-
-
-def test_pbt_replaces_the_worst_by_changed_copies_of_the_best(daemon, client):
-    sweep = client.submit(driven(run_cap=4, early_terminate=pbt(), parameters={
-        "x": {"min": 0.0, "max": 1.0}, "k": {"min": 1, "max": 8}}))
-    state = {}
-    drive_population(client, sweep, 60, 4, lambda trial, step: trial / step, state)
     rows = {t["trial"]: t for t in client.trials(sweep)}
     children = [t for t in rows.values() if t["parent"]]
     assert children and len(rows) == 4 + len(children)
     for child in children:
         parent = rows[child["parent"]]
-        handed = next(e for e in state["log"] if len(e) == 5 and e[:2] == (child["trial"], 1))
-        assert handed[2] >= 2 and handed[2] % 2 == 0 and handed[3] == parent["trial"]
+        begun = first[child["trial"]]
+        assert begun["resume_step"] >= 2 and begun["resume_step"] % 2 == 0 and begun["parent"] == parent["trial"]
         assert 0 <= child["params"]["x"] <= 1 and child["params"]["k"] in range(1, 9)
         assert child["params"] != parent["params"]
         dead, = [t for t in rows.values() if t["cause"] and
