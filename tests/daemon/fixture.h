@@ -26,7 +26,7 @@
  *   disk      disk holds | full | blinks | breaks | behind | removed | works
  *   pool      pool holds | works | one (does one job and holds on)
  *   checks    check holds | works | refuses WHY | bytes N [N of the data set]
- *   GPUs      card N fine | lost | ecc | hot | held | kept | leaks | small | silent (of two)
+ *   GPUs      card N fine | lost | ecc | held | kept | leaks | small | silent (of two)
  *   workers   workers stubborn | willing | fail | start | pid N
  *   daemon    daemon keeps N (days, from its next start on) | stopping (it begins to) |
  *             stops | dies (killed: nothing more is stored) |

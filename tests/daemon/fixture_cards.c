@@ -54,8 +54,6 @@ void fixture_card_is(size_t i, const char *what)
 		(void)snprintf(c->why, sizeof c->why, "GPU is lost");
 	} else if (strcmp(what, "ecc") == 0) {
 		c->ecc = 1;
-	} else if (strcmp(what, "hot") == 0) {
-		c->temp = 95;
 	} else if (strcmp(what, "leaks") == 0) {
 		c->used = (int64_t)4 << 30;
 	} else if (strcmp(what, "small") == 0) {

@@ -106,8 +106,8 @@ bool fixture_workers_turn(void);
 /* --- GPUs: two, each of 16 GiB --- */
 
 void fixture_cards_init(void);
-/* fine, lost, ecc (an error that cannot be corrected), hot, held (by a stranger), kept (by a
- * process of a worker), leaks (memory that no process has), small (2 GiB), silent (NVML hangs). */
+/* fine, lost, ecc (an error that cannot be corrected), held (by a stranger), kept (by a process of
+ * a worker), leaks (memory that no process has), small (2 GiB), silent (NVML hangs). */
 void fixture_card_is(size_t card, const char *what);
 bool fixture_cards_turn(void); /* true: there was a reading */
 
