@@ -48,9 +48,6 @@ static inline void suite_failed(const char *file, int line, const char *what)
 
 #define ROWS(table) (sizeof(table) / sizeof((table)[0]))
 
-/* The test once for each row of a table; `_i` is the row. */
-#define tcase_add_rows(tcase, test, table) tcase_add_loop_test(tcase, test, 0, (int)ROWS(table))
-
 /* The tests of this file, in their order. */
 static inline TCase *suite_tests(void)
 {

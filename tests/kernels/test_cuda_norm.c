@@ -5,7 +5,6 @@
 #include <math.h>
 
 /* Sums in double, of which only the order differs: a float is another one in rare cases. */
-#define TOL 5e-7
 
 /* Channels about the 3 blocks of the stand-in's grid; values of a channel about a warp, a block of
  * 256 and the 1024 from which on a block is larger; features (S 1) and images. */

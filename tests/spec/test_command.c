@@ -119,9 +119,6 @@ TEST(command_knows_which_macros_it_has)
 	cJSON_Delete(command);
 }
 
-#define ARRAY                                                                                      \
-	"\"command\" must be an array like [\"${env}\", \"python3\", \"train.py\", \"${args}\"]; " \
-	"no shell reads it"
 #define MACROS                                                                                     \
 	"it is one of ${env}, ${interpreter}, ${program}, ${args}, ${args_no_equals}, "            \
 	"${args_no_hyphens}, ${args_no_boolean_flags}, ${args_append_hydra}, "                     \

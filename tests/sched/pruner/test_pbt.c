@@ -5,8 +5,6 @@
 #include "tests/sched/pruner/prune.h"
 #include "tests/sched/space/check.h"
 
-#define DEFAULTS                                                                                   \
-	.quantile_fraction = 0.25, .resample_probability = 0.25, .factor = {1.2, 0.8}, .factor_n = 2
 enum { SEED = 11 };
 
 /* ---- explore ---- */

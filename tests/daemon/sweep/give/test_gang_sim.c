@@ -73,7 +73,6 @@ static struct {
 	struct sw_actions actions;
 	int64_t now_us, bound_us, longest_us; /* longest: an attempt */
 	bool loses;
-	uint64_t begun;
 } w;
 
 static int64_t most_wait_us, most_reserved_us;
