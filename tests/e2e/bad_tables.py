@@ -83,7 +83,7 @@ BAD = {
     "old workbook": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(200), {}, "error", r"packed \(an old workbook\).*save it as a CSV"),
     "quoted cells with spaces between them": ('"a" "b" "y"\n"1" 1 2 "no"\n', {}, "error", r"line 1\b.*the separator \(,\) is due"),
     "cells with spaces between them": ("a b y\n1 2 no\n", {}, "error", r"one column \(\"a b y\"\).*',', ';', '\|' or a tab between"),
-    "R's row names": (rows(lambda r: f"{r + 1},{plain(r)}"), {}, "error", r"line 2\b.*\b4\b.*\b3 names.*first column"),
+    "R's row names": (rows(lambda r: f"{r + 1},{plain(r)}"), {}, "error", r"line 2\b.*\b4\b.*\b3: the first column.*lacks a name"),
     "money": (rows(lambda r: f"\"${r * 37 % 101 + 1},000\",{r % 7},{r % 2}"), {}, "a", r"line 2\b.*\"\$1,000\" is a number but for its sign"),
     "percent": (rows(lambda r: f"{r * 37 % 101} %,{r % 7},{r % 2}"), {}, "a", r"line 2\b.*\"0 %\".*its sign"),
     "codes of a letter and a digit": (rows(lambda r: f"Ä{r * 7 % 6},{r % 7},{r % 5 % 2}"), {}, "a", r"for each value: $"),

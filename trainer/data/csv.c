@@ -288,18 +288,15 @@ sw_status sw_csv_next(struct sw_csv_reader *c, struct sw_err *err)
 	cells_end(c, s.quotes);
 	if (!c->columns || c->cells == c->columns)
 		return SW_OK;
-	if (c->names.n && c->line == 2 && c->cells == c->columns + 1)
-		return sw_err_at(
-			err, SW_INVALID, "/path",
-			"%s: line 2 has %zu columns, the header %zu names: the first column "
-			"(R's row names) lacks one, or a cell with the separator in it "
-			"needs quotes",
-			c->file.show, c->cells, c->columns);
-	return sw_err_at(err, SW_INVALID, "/path",
-			 "%s: line %zu has %zu columns, the %s has %zu: a cell with the separator "
-			 "(%s) in it needs quotes",
-			 c->file.show, c->line, c->cells, c->names.n ? "header" : "first row",
-			 c->columns, separator_show(c));
+	const bool names = c->names.n && c->line == 2 && c->cells == c->columns + 1;
+
+	return sw_err_at(
+		err, SW_INVALID, "/path",
+		"%s: line %zu has %zu columns, the %s has %zu: %sa cell with the separator "
+		"(%s) in it needs quotes",
+		c->file.show, c->line, c->cells, c->names.n ? "header" : "first row", c->columns,
+		names ? "the first column (R's row names) lacks a name, or " : "",
+		separator_show(c));
 }
 
 /* --- the first row --- */
