@@ -104,7 +104,7 @@ static sw_status classes_make(struct sw_table_rows *m, struct sw_err *err)
 	if (rank)
 		out->classes =
 			sw_texts_sort(&m->t.classes, m->t.column[m->t.target].decimal, rank, &w);
-	for (size_t i = 0; out->classes && i < m->t.rows; i++)
+	for (size_t i = 0; rank && out->classes && i < m->t.rows; i++)
 		out->label[i] = rank[out->label[i]];
 	free(rank);
 	rc = sw_data_about_take(&out->about, &list, &out->about.classes, err);
