@@ -319,6 +319,16 @@ static sw_status inputs_end(struct fit *f, enum sw_scale scale)
 	return rc == SW_OK ? cut_in_pieces(f) : rc;
 }
 
+/* A look needs the rows for this alone. */
+static bool may_cut(const struct fit *f)
+{
+	for (size_t i = 0; i < f->e->n; i++)
+		if (f->e->input[i].kind == SW_KIND_NUMBER &&
+		    f->t->column[f->e->input[i].column].mostly)
+			return true;
+	return false;
+}
+
 sw_status sw_encoder_fit(struct sw_encoder *e, const struct sw_table *t, const char *path,
 			 enum sw_scale scale, const bool *train, struct sw_err *err)
 {
@@ -330,7 +340,7 @@ sw_status sw_encoder_fit(struct sw_encoder *e, const struct sw_table *t, const c
 
 	if (rc == SW_OK)
 		rc = room_make(&f);
-	if (rc == SW_OK)
+	if (rc == SW_OK && (train || may_cut(&f)))
 		rc = sw_table_each(t, path, row_add, &f, err);
 	if (rc == SW_OK)
 		rc = inputs_end(&f, scale);

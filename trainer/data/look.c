@@ -154,6 +154,15 @@ static uint64_t number_hash(double v)
 	return x ^ x >> 31;
 }
 
+/* Boyer and Moore, "MJRTY: a fast majority vote algorithm", 1991. */
+static void vote(struct sw_look_column *k, uint64_t number)
+{
+	if (k->lead == 0)
+		k->usual = number;
+	k->lead += number == k->usual ? 1 : (size_t)-1;
+	k->votes++;
+}
+
 /* false: no memory. */
 static bool cell_look(struct sw_look_column *k, const struct sw_csv_cell *cell,
 		      const struct sw_look_row *row)
@@ -186,10 +195,13 @@ static bool cell_look(struct sw_look_column *k, const struct sw_csv_cell *cell,
 		return true;
 	}
 	/* 1 and 1.0 may be two classes, but not two numbers */
-	if (!set_add(&k->seen,
-		     number && !target ? number_hash(v) : XXH3_64bits(cell->text, cell->len),
-		     row->with, target ? SW_DATASET_MAX_CLASSES : row->most, &same, &is_new))
+	const uint64_t key = number && !target ? number_hash(v)
+					       : XXH3_64bits(cell->text, cell->len);
+
+	if (!set_add(&k->seen, key, row->with, target ? SW_DATASET_MAX_CLASSES : row->most, &same,
+		     &is_new))
 		return false;
+	vote(k, key);
 	k->fresh = k->fresh && is_new;
 	k->pure = k->pure && same;
 	return true;

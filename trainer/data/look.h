@@ -28,6 +28,10 @@ struct sw_look_column {
 	double min, max;
 	bool whole;           /* numbers: all are */
 	uint64_t sum, square; /* of whole ones, modulo 2^64 */
+	/* Of the numbers that `seen` was asked for: the one that most are, if one is, and how much
+	 * more often than all others together. */
+	uint64_t usual;
+	size_t votes, lead;
 	struct sw_look_set seen;
 	bool pure;                         /* each value was met with one target alone */
 	bool fresh;                        /* each cell so far had a value of its own */

@@ -48,6 +48,7 @@ struct sw_table_column {
 	size_t holes;
 	size_t values;     /* that differ */
 	bool more;         /* there are more than these */
+	bool mostly;       /* one may be that of half of the rows */
 	const char *why;   /* it is left out; or NULL */
 	char warning[200]; /* what is likely a mistake; or "" */
 };

@@ -198,6 +198,8 @@ static sw_status column_is(const struct sw_looking *l, size_t i, struct sw_err *
 	c->holes = k->holes;
 	c->values = k->seen.n;
 	c->more = k->seen.full || (k->texts == 0 && k->seen.n >= SW_LOOK_NUMBERS);
+	/* a lead of one in a hundred may be chance */
+	c->mostly = k->lead > k->votes / 100;
 	for (unsigned f = 0; f < SW_DATE_FORMS; f++)
 		if (k->forms & 1u << f) {
 			c->form = (enum sw_date_form)f;
