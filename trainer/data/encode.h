@@ -70,8 +70,8 @@ struct sw_encoder {
 };
 
 /* Measures the training rows of t's file. train: bool[t->rows]; NULL: for a look, of all rows as
- * many as have their numbers sampled, and none if no column may be cut in pieces. Images are numbers
- * as they are. Fini also after a failure. */
+ * many as have their numbers sampled, and none if no column may be cut in pieces. Images are
+ * numbers as they are. Fini also after a failure. */
 SW_NODISCARD sw_status sw_encoder_fit(struct sw_encoder *e, const struct sw_table *t,
 				      const char *path, enum sw_scale scale, const bool *train,
 				      struct sw_err *err);
