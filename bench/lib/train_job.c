@@ -25,8 +25,11 @@ static const struct {
 	 "\"classes\":8},"
 	 "\"model\":{\"preset\":\"transformer-encoder\",\"outputs\":8,\"layers\":4,\"heads\":4,"
 	 "\"width\":256,\"hidden\":1024,\"dropout\":0}," SGD "}"},
-	{"mlp", "{\"dataset\":{\"name\":\"digits\"},\"model\":[{\"linear\":64},\"relu\","
-		"{\"linear\":32},\"relu\",{\"linear\":10}]," SGD "}"},
+	/* of images: all pixels are inputs, as they are the peers' */
+	{"mlp",
+	 "{\"dataset\":{\"format\":\"synthetic\",\"image\":[1,8,8],\"rows\":1797,\"classes\":10},"
+	 "\"model\":[\"flatten\",{\"linear\":64},\"relu\",{\"linear\":32},\"relu\",{\"linear\":10}]"
+	 "," SGD "}"},
 };
 
 static sw_status load_data(struct train_job *job, const cJSON *spec, struct sw_err *err)

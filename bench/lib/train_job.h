@@ -3,7 +3,7 @@
  * and the steps of trainer/net/net.h on it, for bench/train and bench/lanes.
  *
  * lenet-cifar  the preset (l1 120, l2 84) on the synthetic images of CIFAR's shape
- * mlp          64-64-32-10 on digits
+ * mlp          64-64-32-10
  * resnet18     the preset for 32 x 32, on the same images
  * resnet50     the preset, on 3 x 224 x 224 of 1000 classes
  * transformer  the preset in the sizes of BERT-mini (4 layers, 256 wide, 4 heads, 1024 hidden) on
