@@ -5,7 +5,7 @@
  *   event     ask | report T A SEQ STEP VALUE | keep T A SEQ STEP VALUE (with a checkpoint) |
  *             note T A SEQ STEP (without the metric) | final T A SEQ STEP VALUE |
  *             tell T A STATE [CAUSE] | lost T A [CAUSE] | release T A [CAUSE] | cancel-trial T |
- *             pause | resume | cancel | fail [CAUSE] | settle | extend N |
+ *             pause | resume | cancel | fail [CAUSE] | stop [CAUSE] | settle | extend N |
  *             edit [run_cap N] [max_concurrent N] [target X] [PARAM MIN MAX]...
  *   actions   "create 1; start 1.1", "create 9<3@20; start 9.1@20<3 until 30" (a child of trial 3,
  *             from its checkpoint of step 20), "start 1.2@9" (from its own), "go",
@@ -161,8 +161,10 @@ static inline struct sw_event parse_event(const char *line, char cause[200])
 		     {"release", SW_EVENT_RELEASE}, {"cancel-trial", SW_EVENT_CANCEL_TRIAL},
 		     {"pause", SW_EVENT_PAUSE},     {"resume", SW_EVENT_RESUME},
 		     {"cancel", SW_EVENT_CANCEL},   {"fail", SW_EVENT_FAIL},
-		     {"extend", SW_EVENT_EXTEND},   {"edit", SW_EVENT_EDIT},
-		     {"keep", SW_EVENT_REPORT},     {"settle", SW_EVENT_SETTLE}};
+		     {"extend", SW_EVENT_EXTEND},   {"stop", SW_EVENT_STOP},
+		     {"edit", SW_EVENT_EDIT},       {"keep", SW_EVENT_REPORT},
+		     {"settle", SW_EVENT_SETTLE},   {"result", SW_EVENT_REPORT},
+		     {"bare", SW_EVENT_REPORT}};
 	struct sw_event ev = {.kind = SW_EVENT_KIND_N};
 	char word[20], state[20];
 	int used = 0;
@@ -176,8 +178,10 @@ static inline struct sw_event parse_event(const char *line, char cause[200])
 	line += used;
 	if (ev.kind == SW_EVENT_REPORT) {
 		ev.has_value = strcmp(word, "note") != 0;
-		ev.final = strcmp(word, "final") == 0;
+		ev.result = strcmp(word, "result") == 0;
+		ev.final = ev.result || strcmp(word, "final") == 0;
 		ev.checkpoint = strcmp(word, "keep") == 0;
+		ev.stateless = strcmp(word, "bare") == 0;
 		ck_assert_int_eq(sscanf(line, "%" SCNu64 "%u%" SCNu64 "%" SCNu64 "%lf", &ev.trial,
 					&ev.attempt, &ev.seq, &ev.step, &ev.value),
 				 ev.has_value ? 5 : 4);
@@ -190,7 +194,7 @@ static inline struct sw_event parse_event(const char *line, char cause[200])
 		ck_assert_int_eq(sscanf(line, "%" SCNu64, &ev.run_cap), 1);
 	} else if (ev.kind == SW_EVENT_EDIT) {
 		ev.edit = parse_edit(line);
-	} else if (ev.kind == SW_EVENT_FAIL) {
+	} else if (ev.kind == SW_EVENT_FAIL || ev.kind == SW_EVENT_STOP) {
 		(void)sscanf(line, " %199[^\n]", cause);
 	} else {
 		(void)sscanf(line, "%" SCNu64 "%u %199[^\n]", &ev.trial, &ev.attempt, cause);

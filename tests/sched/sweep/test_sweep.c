@@ -3,6 +3,14 @@
 #include "sched/sweep/sweep.h"
 #include "tests/sched/sweep/story.h"
 
+#define THRESHOLD                                                                                  \
+	.pruner = {.kind = SW_PRUNER_THRESHOLD,                                                    \
+		   .threshold = {.has_lower = true,                                                \
+				 .lower = 0.2,                                                     \
+				 .n_warmup_steps = 2,                                              \
+				 .interval_steps = 1}}
+#define ASHA .pruner = {.kind = SW_PRUNER_ASHA, .asha = {1, 9, 3, 1, 3}}
+
 /* an event and its outcome a line */
 /* clang-format off */
 static const struct story stories[] = {
@@ -35,6 +43,23 @@ static const struct story stories[] = {
 		"tell 4 1 PRUNED", "end 4.1 PRUNED pruned",
 		"ask", "create 5; start 5.1",
 		"tell 5 1 INFEASIBLE oom", "end 5.1 INFEASIBLE oom; sweep COMPLETED"}},
+	{"reports in their order", {.run_cap = 1}, FREE, {
+		"report 1 1 1 1 0.5", "NOT_FOUND /trial there is no trial 1",
+		"ask", "create 1; start 1.1",
+		"report 0 1 1 1 0.5", "NOT_FOUND /trial there is no trial 0",
+		"report 2 1 1 1 0.5", "NOT_FOUND /trial there is no trial 2",
+		"report 1 1 0 1 0.5",
+		 "CONFLICT /seq report 0 of trial 1 was taken before; the next is 1",
+		"report 1 1 2 1 0.5",
+		 "CONFLICT /seq report 2 of trial 1 is out of order; the next is 1",
+		"report 1 1 1 0 0.5", "INVALID /step step 0 is not above the last step, 0",
+		"report 1 1 1 4 0.5", "go",
+		"report 1 1 1 4 0.5",
+		 "CONFLICT /seq report 1 of trial 1 was taken before; the next is 2",
+		"report 1 1 2 4 0.5", "INVALID /step step 4 is not above the last step, 4",
+		"report 1 0 2 5 0.5", "CONFLICT /attempt trial 1 has no attempt 0 yet",
+		"report 1 2 2 5 0.5", "CONFLICT /attempt trial 1 has no attempt 2 yet",
+		"report 1 1 2 5 0.5", "go"}},
 	{"a lost attempt is fenced by the next, and the retries run out",
 	 {.run_cap = 1, .retries = 1}, FREE, {
 		"ask", "create 1; start 1.1",
@@ -77,12 +102,39 @@ static const struct story stories[] = {
 		"pause", "sweep PAUSED",
 		"tell 2 2 FAILED x", "end 2.2 FAILED x; sweep COMPLETED",
 		"resume", "CONFLICT the sweep has ended: COMPLETED (retry runs a failed trial again)"}},
+	{"cancel ends all that lives", {.run_cap = 9, .retries = 1}, FREE, {
+		"ask", "create 1; start 1.1",
+		"ask", "create 2; start 2.1",
+		"ask", "create 3; start 3.1",
+		"tell 2 1 FAILED x", "end 2.1 FAILED x",
+		"lost 1 1", "retry 1.1 lost",
+		"cancel",
+		 "end 1.1 CANCELLED sweep-cancelled; kill 3.1; end 3.1 CANCELLED sweep-cancelled; "
+		 "sweep CANCELLED",
+		"extend 20", "CONFLICT the sweep has ended: CANCELLED",
+		"lost 3 1", "CONFLICT trial 3 has ended: CANCELLED"}},
 	{"fail ends all with its cause, a paused sweep too", {.run_cap = 9}, FREE, {
 		"ask", "create 1; start 1.1",
 		"pause", "sweep PAUSED",
 		"fail data set is missing",
 		 "kill 1.1; end 1.1 CANCELLED sweep-failed; sweep FAILED data set is missing",
 		"resume", "CONFLICT the sweep has ended: FAILED"}},
+	{"extend", {.run_cap = 1}, FREE, {
+		"extend 1", "INVALID /run_cap run_cap 1 is not above the present cap 1",
+		"extend 0", "INVALID /run_cap run_cap 0 is not above the present cap 1",
+		"extend 2", "",
+		"ask", "create 1; start 1.1",
+		"ask", "create 2; start 2.1",
+		"report 1 1 1 1 3", "go",
+		"tell 1 1 COMPLETED", "end 1.1 COMPLETED",
+		"tell 2 1 FAILED x", "end 2.1 FAILED x; sweep COMPLETED",
+		"extend 3", "sweep RUNNING",
+		"ask", "create 3; start 3.1",
+		"pause", "sweep PAUSED",
+		"extend 4", "",
+		"tell 3 1 INFEASIBLE x", "end 3.1 INFEASIBLE x",
+		"resume", "sweep RUNNING",
+		"ask", "create 4; start 4.1"}},
 	{"without a cap there is nothing to extend, and no end", {.run_cap = 0}, FREE, {
 		"extend 5",
 		 "CONFLICT /run_cap the sweep has no run cap: there is nothing to extend",
@@ -113,6 +165,68 @@ static const struct story stories[] = {
 		"cancel-trial 3",
 		 "kill 3.1; end 3.1 CANCELLED cancelled; sweep COMPLETED grid exhausted: 3 points "
 		 "tried, run_cap is 5"}},
+	{"asha prunes, completes and never judges the diverged", {ASHA, .run_cap = 5}, FREE, {
+		"ask", "create 1; start 1.1",
+		"ask", "create 2; start 2.1",
+		"ask", "create 3; start 3.1",
+		"ask", "create 4; start 4.1",
+		"ask", "create 5; start 5.1",
+		"report 1 1 1 1 0.5", "go (rung 1 value 0.5 rank 1/1 keep 1 cutoff none)",
+		"report 2 1 1 1 0.6", "go (rung 1 value 0.6 rank 2/2 keep 1 cutoff none)",
+		"report 3 1 1 1 0.7",
+		 "stop (rung 1 value 0.7 rank 3/3 keep 1 cutoff 0.5); end 3.1 PRUNED rung 1: rank "
+		 "3 of 3",
+		"report 3 1 2 2 0.7", "CONFLICT trial 3 has ended: PRUNED",
+		"report 4 1 1 1 nan", "stop; end 4.1 INFEASIBLE diverged",
+		"report 5 1 1 1 0.5", "go (rung 1 value 0.5 rank 1/4 keep 1 cutoff 0.5)",
+		"report 1 1 2 2 0.4", "go",
+		"note 1 1 3 3", "go",
+		"report 1 1 4 4 0.3", "go (rung 3 value 0.4 rank 1/1 keep 1 cutoff none)",
+		"report 5 1 2 2 -inf", "stop; end 5.1 INFEASIBLE diverged",
+		"report 1 1 5 12 0.9",
+		 "stop (rung 9 value 0.3 rank 1/1 keep 1 cutoff none); end 1.1 COMPLETED",
+		"report 2 1 2 9 0.9",
+		 "stop (rung 9 value 0.9 rank 2/2 keep 1 cutoff none); end 2.1 COMPLETED; sweep "
+		 "COMPLETED"}},
+	{"a result is the trial's value, and no pruner compares it",
+	 {ASHA, .run_cap = 3, .has_target = true, .target = 0.05}, FREE, {
+		"ask", "create 1; start 1.1",
+		"ask", "create 2; start 2.1",
+		"result 1 1 1 1 0.1", "go",
+		"tell 1 1 COMPLETED", "end 1.1 COMPLETED",
+		"report 2 1 1 1 0.6", "go (rung 1 value 0.6 rank 1/1 keep 1 cutoff none)",
+		"ask", "create 3; start 3.1",
+		"result 2 1 2 2 0.05", "go",
+		"tell 2 1 COMPLETED", "end 2.1 COMPLETED",
+		"result 3 1 1 1 nan", "go",
+		"tell 3 1 COMPLETED", "end 3.1 INFEASIBLE diverged; sweep COMPLETED target 0.05 reached by trial 2"}},
+	{"a value that a threshold does not believe reaches no target",
+	 {THRESHOLD, .run_cap = 4, .has_target = true, .target = 0.25}, FREE, {
+		"ask", "create 1; start 1.1",
+		"ask", "create 2; start 2.1",
+		"report 1 1 1 1 0.1", "go",
+		"report 1 1 2 2 0.1",
+		 "stop (rung 2 value 0.1 rank 1/1 keep 0 cutoff 0.2); end 1.1 PRUNED step 2: value 0.1 is below the "
+		 "threshold 0.2",
+		"result 2 1 1 1 0.1", "go",
+		"tell 2 1 COMPLETED", "end 2.1 COMPLETED",
+		"ask", "create 3; start 3.1",
+		"report 3 1 1 1 0.2", "go",
+		"tell 3 1 COMPLETED", "end 3.1 COMPLETED; sweep COMPLETED target 0.25 reached by trial 3"}},
+	{"a final report that is not finite keeps what it is told but COMPLETED",
+	 {ASHA, .run_cap = 3, .retries = 1}, FREE, {
+		"ask", "create 1; start 1.1",
+		"ask", "create 2; start 2.1",
+		"ask", "create 3; start 3.1",
+		"final 1 1 1 1 nan", "go",
+		"tell 1 1 FAILED exit:1", "end 1.1 FAILED exit:1",
+		"final 2 1 1 1 inf", "go",
+		"tell 2 1 INFEASIBLE oom", "end 2.1 INFEASIBLE oom",
+		"final 3 1 1 1 nan", "go",
+		"lost 3 1", "retry 3.1 lost",
+		"ask", "start 3.2",
+		"report 3 2 1 1 0.5", "go (rung 1 value 0.5 rank 1/1 keep 1 cutoff none)",
+		"tell 3 2 COMPLETED", "end 3.2 COMPLETED; sweep COMPLETED"}},
 };
 
 /* clang-format on */

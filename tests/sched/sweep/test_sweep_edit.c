@@ -89,6 +89,18 @@ static void finish(struct sw_sweep *s, struct sw_actions *actions, uint64_t tria
 	(void)play(s, actions, line);
 }
 
+static void check_values(const struct sw_sweep *s, const struct made *m, size_t n)
+{
+	struct sw_value v[SIZE];
+
+	for (size_t t = 0; t < n; t++) {
+		ck_assert_int_eq(sw_sweep_values(s, t + 1, v), SW_OK);
+		for (size_t i = 0; i < SIZE; i++)
+			ck_assert_msg(v[i].number == m[t].v[i].number, "trial %zu: %g, was %g",
+				      t + 1, v[i].number, m[t].v[i].number);
+	}
+}
+
 static const enum sw_sampler_kind kinds[] = {SW_SAMPLER_TPE, SW_SAMPLER_BOHB, SW_SAMPLER_BAYES};
 
 static size_t count(const struct sw_history *h, uint64_t trial, enum sw_obs_kind kind)
@@ -171,6 +183,31 @@ TEST(sweep_sampler_that_learns_sees_what_lies_in_the_range)
 		ck_assert_int_ne(h->obs[i].kind, SW_OBS_NONE);
 	finish(s, &actions, n, &made[n - 1]);
 	check_seen(s, made);
+	sw_actions_fini(&actions);
+	sw_sweep_destroy(s);
+}
+
+/* Points of the user's own that the range no longer holds stay as they are, and tell nothing. */
+TEST(sweep_users_points_outside_the_range_stay)
+{
+	struct sw_sweep *s = make_sweep(SW_SAMPLER_TPE, false, false);
+	const struct sw_value mine[SIZE] = {{.number = 0.7}, {.number = 6}, {.number = 0.75}};
+	const struct sw_event enqueue = {.kind = SW_EVENT_ENQUEUE, .values = mine};
+	struct sw_actions actions = {0};
+	static struct made made[3];
+
+	ck_assert_int_eq(sw_sweep_step(s, &enqueue, &actions, NULL), SW_OK);
+	memcpy(made[0].v, mine, sizeof mine);
+	ck_assert_str_eq(play(s, &actions, "edit 0 0 0.5"), "");
+	ck_assert_str_eq(play(s, &actions, "ask"), "start 1.1");
+	made[1] = ask(s, &actions);
+	ck_assert_double_eq(made[1].v[X].number, 0.9); /* the first of init */
+	made[2] = ask(s, &actions);
+	check_values(s, made, 3);
+	for (uint64_t t = 1; t <= 3; t++)
+		finish(s, &actions, t, &made[t - 1]);
+	check_seen(s, made);
+	ck_assert_uint_eq(count(sw_sweep_history(s), 1, SW_OBS_NONE), 1);
 	sw_actions_fini(&actions);
 	sw_sweep_destroy(s);
 }

@@ -3,6 +3,8 @@
 #include "sched/sweep/sweep.h"
 #include "tests/sched/sweep/story.h"
 
+#define ASHA .pruner = {.kind = SW_PRUNER_ASHA, .asha = {1, 9, 3, 1, 3}}
+
 /* an event and its outcome a line */
 /* clang-format off */
 static const struct story stories[] = {
@@ -63,6 +65,18 @@ static const struct story stories[] = {
 		"tell 8 1 COMPLETED",
 		 "end 8.1 COMPLETED; end 7.1 CANCELLED sweep-ended; sweep COMPLETED plateau: the "
 		 "best 2 values lie within a deviation of 0.05"}},
+	{"a plateau of one without patience, then a longer sweep",
+	 {.run_cap = 4, .maximize = true, .plateau = {.top = 1}}, FREE, {
+		"ask", "create 1; start 1.1",
+		"report 1 1 1 1 7", "go",
+		"tell 1 1 COMPLETED",
+		 "end 1.1 COMPLETED; sweep COMPLETED plateau: the best 1 values lie within a "
+		 "deviation of 0",
+		"extend 5", "sweep RUNNING",
+		"ask", "create 2; start 2.1",
+		"report 2 1 1 1 nan", "stop; end 2.1 INFEASIBLE diverged",
+		"ask", "create 3; start 3.1",
+		"tell 3 1 COMPLETED", "end 3.1 FAILED no-metric"}},
 	{"no metric is named: a trial completes without a value, one without a report too",
 	 {.run_cap = 2, .unmeasured = true}, FREE, {
 		"ask", "create 1; start 1.1",
@@ -70,6 +84,16 @@ static const struct story stories[] = {
 		"tell 1 1 COMPLETED", "end 1.1 COMPLETED",
 		"ask", "create 2; start 2.1",
 		"tell 2 1 COMPLETED", "end 2.1 COMPLETED; sweep COMPLETED"}},
+	{"a word to stop: a budget is used up", {.run_cap = 9, .retries = 1}, FREE, {
+		"ask", "create 1; start 1.1",
+		"ask", "create 2; start 2.1",
+		"ask", "create 3; start 3.1",
+		"lost 2 1", "retry 2.1 lost",
+		"tell 1 1 FAILED exit:1", "end 1.1 FAILED exit:1",
+		"stop time_budget_s 60 is used up",
+		 "end 2.1 CANCELLED sweep-ended; kill 3.1; end 3.1 CANCELLED sweep-ended; sweep "
+		 "COMPLETED time_budget_s 60 is used up",
+		"stop again", "CONFLICT the sweep has ended: COMPLETED (retry runs a failed trial again)"}},
 	{"edits of numbers", {.run_cap = 3, .max_concurrent = 2}, FREE, {
 		"ask", "create 1; start 1.1",
 		"ask", "create 2; start 2.1",
@@ -96,6 +120,21 @@ static const struct story stories[] = {
 		 "sweep-cancelled; kill 3.1; end 3.1 CANCELLED sweep-cancelled; kill 4.1; end 4.1 "
 		 "CANCELLED sweep-cancelled; sweep CANCELLED",
 		"edit run_cap 9", "CONFLICT the sweep has ended: CANCELLED"}},
+	{"a target that was reached before it was named", {.run_cap = 9}, FREE, {
+		"ask", "create 1; start 1.1",
+		"report 1 1 1 1 0.5", "go",
+		"report 1 1 2 2 0.7", "go",
+		"tell 1 1 FAILED", "end 1.1 FAILED failed",
+		"ask", "create 2; start 2.1",
+		"edit target 0.4", "",
+		"edit target 0.6 run_cap 1",
+		 "INVALID /run_cap run_cap 1 is below the 2 trials that were made",
+		"edit target 0.6", "",
+		"ask",
+		 "EXHAUSTED nothing to hand out: the sweep is about to end: target 0.6 reached by "
+		 "trial 1",
+		"tell 2 1 FAILED",
+		 "end 2.1 FAILED failed; sweep COMPLETED target 0.6 reached by trial 1"}},
 	{"what a grid and a space of choices refuse", {.sampler = SW_SAMPLER_GRID}, GRID3, {
 		"edit 0 0 1",
 		 "INVALID /parameters the points of a grid are fixed: its ranges cannot be edited",
@@ -111,6 +150,13 @@ static const struct story stories[] = {
 		"edit 0 0 1",
 		 "INVALID /parameters/0 the parameter has no range that could be edited",
 		"edit 1 0 1", "INVALID /parameters there is no parameter 2"}},
+	{"ranges without meaning", {.run_cap = 2}, FREE, {
+		"edit 0 0.5 0.2", "INVALID /parameters/0/min min 0.5 is above max 0.2",
+		"edit 0 0.2 inf", "INVALID /parameters/0/max max must be a finite number",
+		"edit 0 nan 1", "INVALID /parameters/0/min min must be a finite number",
+		"edit 0 0.2 0.3 run_cap 0", "INVALID /run_cap run_cap must be at least 1",
+		"edit 0 -7 -5", "",
+		"ask", "create 1; start 1.1"}},
 };
 /* clang-format on */
 

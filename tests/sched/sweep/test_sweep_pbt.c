@@ -44,7 +44,7 @@ static const struct story stories[] = {
 		"extend 2", "INVALID /run_cap run_cap 2 is not above the present cap 2",
 		"ask", "start 3.4@10 until 15",
 		"tell 3 4 COMPLETED", "end 3.4 COMPLETED; sweep COMPLETED"}},
-	{"a child whose donor stood at its last step ends with nothing to train",
+	{"a child whose donor stood at its last step ends with nothing to train; one that reported without the metric does not",
 	 {PBT(1, 0.5), .run_cap = 2, .retries = 3}, FREE, {
 		"ask", "create 1; start 1.1 until 1",
 		"ask", "create 2; start 2.1 until 1",
@@ -58,6 +58,16 @@ static const struct story stories[] = {
 		"tell 3 2 COMPLETED", "end 3.2 PRUNED nothing to train after step 1 of trial 1",
 		"keep 1 1 2 2 0.6", "go (rung 2 value 0.6 rank 1/1 keep 1 cutoff none)",
 		"tell 1 1 COMPLETED", "end 1.1 COMPLETED; sweep COMPLETED"}},
+	{"a child that reported, but not the metric", {PBT(1, 0.5), .run_cap = 2}, FREE, {
+		"ask", "create 1; start 1.1 until 1",
+		"ask", "create 2; start 2.1 until 1",
+		"keep 1 1 1 1 0.5", "go (rung 1 value 0.5 rank 1/1 keep 1 cutoff none)",
+		"keep 2 1 1 1 0.9",
+		 "stop (rung 1 value 0.9 rank 2/2 keep 1 cutoff 0.5); end 2.1 PRUNED exploited: "
+		 "rank 2 of 2 at step 1, trial 3 goes on from trial 1 at step 1; create 3<1@1",
+		"ask", "start 3.1@1<1 until 2",
+		"note 3 1 1 2", "go",
+		"tell 3 1 COMPLETED", "end 3.1 FAILED no-metric"}},
 };
 /* clang-format on */
 

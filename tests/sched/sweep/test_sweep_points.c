@@ -87,6 +87,23 @@ static void enqueue(struct sw_sweep *s, double x, double y, uint32_t choice)
 	sw_actions_fini(&actions);
 }
 
+TEST_ROWS(points_of_a_small_space_come_once_each, kinds)
+{
+	static const size_t levels[DIMS] = {3, 1, 2};
+	struct sw_sweep *s = make_sweep(kinds[_i], levels, NULL, NULL);
+
+	/* A step of one level has two values: 0 and 0.1. */
+	for (uint64_t t = 1; t <= 12; t++) {
+		ask(s, false);
+		end(s, t);
+	}
+	for (uint64_t t = 13; t <= 20; t++) { /* then they come again */
+		ask(s, true);
+		end(s, t);
+	}
+	sw_sweep_destroy(s);
+}
+
 /* Four at once, an init point, one that the user enqueues, a choice that one draw in 100 has. */
 TEST_ROWS(points_of_trials_that_run_and_of_the_user_come_once_each, kinds)
 {

@@ -42,6 +42,28 @@ static void want(const char *expected)
 	}
 }
 
+TEST(lines_come_whole_however_they_are_written)
+{
+	put("one\ntw", 6);
+	want("one");
+	want(NULL);
+	put("o\n\nfour\n", 8);
+	want("two");
+	want("");
+	want("four");
+	want(NULL);
+}
+
+TEST(lines_without_an_end_come_once_nothing_follows)
+{
+	put("one\ntwo", 7);
+	close(way[1]);
+	want("one");
+	want("two");
+	want(NULL);
+	ck_assert(lines.ended);
+}
+
 static const struct {
 	const char *written, *line;
 } returns[] = {{"windows\r\n", "windows"},
