@@ -32,8 +32,8 @@ static sw_status set_read(cJSON **json, struct sw_dataset *set, const char *path
 static size_t becomes(const struct sw_table_column *c, const struct sw_input *in, bool scaled,
 		      char out[160])
 {
-	static const char *const days[SW_DATE_FORMS] = {"", " (day first: 03/01/2024 is 3 January)",
-							" (month first: 03/01/2024 is 1 March)"};
+	static const char *const days[SW_DATE_FORMS] = {"", " (the day is first)",
+							" (the month is first)"};
 	const char *holes = c->holes ? ", and 1 that says where it is empty" : "";
 	const bool all = !c->more && c->values <= SW_TABLE_VALUES_MOST;
 	size_t n = 0;
@@ -44,7 +44,7 @@ static size_t becomes(const struct sw_table_column *c, const struct sw_input *in
 		(void)snprintf(out, 160, "left out: %s", c->why);
 	} else if (in->scale.pieces) {
 		n = in->scale.n - 1;
-		(void)snprintf(out, 160, "a number, mostly %g: in %zu pieces%s", in->fill, n,
+		(void)snprintf(out, 160, "a number, mostly %.15g: in %zu pieces%s", in->fill, n,
 			       holes);
 	} else if (in->kind == SW_KIND_NUMBER) {
 		n = 1;

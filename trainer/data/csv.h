@@ -21,9 +21,11 @@
 #include "trainer/data/texts.h"
 #include <stdbool.h>
 
+struct sw_csv_packed; /* of a gzip file */
+
 struct sw_csv_reader {
-	struct sw_data_file file;
-	struct gzFile_s *gz; /* zlib's, of file.fd, packed or not; NULL: closed */
+	struct sw_data_file file;     /* fd 0: stdin, which is not closed */
+	struct sw_csv_packed *packed; /* NULL: it is not compressed */
 	bool latin1;
 	char separator;
 	char *text;           /* a block of the file, and a newline behind it */

@@ -11,33 +11,69 @@
 #define BLOCK    ((size_t)256 * 1024)
 #define ROW_MOST ((size_t)16 << 20) /* bytes of a row */
 
+struct sw_csv_packed {
+	z_stream z;
+	bool whole; /* the last member has ended */
+	unsigned char in[2 * BLOCK];
+};
+
 sw_status csv_no_memory(const struct sw_csv_reader *c, struct sw_err *err)
 {
 	return sw_err_set(err, SW_NOMEM, "no memory to read %s", c->file.show);
 }
 
-/* gzip, which may be several behind one another, is unpacked by the way. */
 static sw_status bytes_read(const struct sw_csv_reader *c, void *to, size_t room, size_t *got,
 			    struct sw_err *err)
 {
-	const int n = sw_fault_hit(SW_FAULT_IO) ? (errno = EIO, -1)
-						: gzread(c->gz, to, (unsigned)room);
-	int why = Z_OK;
+	ssize_t n;
 
+	do {
+		n = sw_fault_hit(SW_FAULT_IO) ? (errno = EIO, -1) : read(c->file.fd, to, room);
+	} while (n < 0 && errno == EINTR);
 	sw_beat();
 	*got = n > 0 ? (size_t)n : 0;
-	if (n <= 0)
-		(void)gzerror(c->gz, &why);
-	if (why == Z_MEM_ERROR)
-		return csv_no_memory(c, err);
-	if (why == Z_DATA_ERROR)
-		return sw_err_at(err, SW_INVALID, "/path", "%s is damaged: its gzip is none",
-				 c->file.show);
-	if (why == Z_BUF_ERROR)
-		return sw_err_at(err, SW_INVALID, "/path", "%s is cut off: its gzip has no end",
-				 c->file.show);
 	return n < 0 ? sw_err_at(err, SW_IO, "/path", "%s: %s", c->file.show, strerror(errno))
 		     : SW_OK;
+}
+
+/* As bytes_read(), of a gzip file, which may be several behind one another. */
+static sw_status bytes_unpack(const struct sw_csv_reader *c, void *to, size_t room, size_t *got,
+			      struct sw_err *err)
+{
+	struct sw_csv_packed *p = c->packed;
+	int rc = Z_OK;
+
+	p->z.next_out = to;
+	p->z.avail_out = (uInt)room;
+	while (p->z.avail_out == room && rc == Z_OK) {
+		size_t n = 0;
+
+		if (p->z.avail_in == 0) {
+			const sw_status read = bytes_read(c, p->in, sizeof p->in, &n, err);
+
+			if (read != SW_OK)
+				return read;
+			if (n == 0)
+				break;
+			p->z.next_in = p->in;
+			p->z.avail_in = (uInt)n;
+		}
+		if (p->whole)
+			(void)inflateReset(&p->z);
+		rc = inflate(&p->z, Z_NO_FLUSH);
+		p->whole = rc == Z_STREAM_END;
+		rc = p->whole ? Z_OK : rc;
+	}
+	*got = room - p->z.avail_out;
+	if (rc == Z_MEM_ERROR)
+		return csv_no_memory(c, err);
+	if (rc != Z_OK)
+		return sw_err_at(err, SW_INVALID, "/path", "%s is damaged: its gzip is none",
+				 c->file.show);
+	if (*got == 0 && !p->whole)
+		return sw_err_at(err, SW_INVALID, "/path", "%s is cut off: its gzip has no end",
+				 c->file.show);
+	return SW_OK;
 }
 
 /* n bytes of Latin-1 at the front of `to` become UTF-8, of at most twice as many. From the back, so
@@ -82,7 +118,8 @@ sw_status csv_fill(struct sw_csv_reader *c, struct sw_err *err)
 	}
 	room = c->size - c->len - 1;
 	room = c->latin1 ? room / 2 : room;
-	const sw_status rc = bytes_read(c, c->text + c->len, room, &got, err);
+	const sw_status rc =
+		(c->packed ? bytes_unpack : bytes_read)(c, c->text + c->len, room, &got, err);
 	if (rc != SW_OK)
 		return rc;
 	c->end = got == 0;
@@ -110,8 +147,22 @@ static const char *packed_by(const struct sw_csv_reader *c)
 	return NULL;
 }
 
+/* What was read is the beginning of a gzip file. */
+static sw_status unpack_begin(struct sw_csv_reader *c, struct sw_err *err)
+{
+	c->packed = sw_calloc(1, sizeof *c->packed);
+	if (!c->packed || inflateInit2(&c->packed->z, 15 + 16) != Z_OK)
+		return csv_no_memory(c, err);
+	memcpy(c->packed->in, c->text, c->len);
+	c->packed->z.next_in = c->packed->in;
+	c->packed->z.avail_in = (uInt)c->len;
+	c->len = 0;
+	return SW_OK;
+}
+
 static sw_status front_read(struct sw_csv_reader *c, bool latin1, struct sw_err *err)
 {
+	const char *by;
 	sw_status rc;
 
 	c->text = sw_calloc(1, 4 * BLOCK + PAD);
@@ -120,18 +171,21 @@ static sw_status front_read(struct sw_csv_reader *c, bool latin1, struct sw_err 
 	c->size = 2 * BLOCK; /* so that Latin-1 has room to grow */
 	rc = csv_fill(c, err);
 	c->size = 4 * BLOCK;
-	const char *by = packed_by(c);
-
+	by = packed_by(c);
+	if (rc == SW_OK && by == packers[0].name)
+		rc = unpack_begin(c, err);
+	/* from now on: a packed file's own bytes are none of its text */
+	c->latin1 = latin1;
+	if (rc == SW_OK && !by && latin1)
+		c->len = latin1_widen(c->text, c->len);
+	c->end = false;
+	while (rc == SW_OK && !c->end && c->len < BLOCK)
+		rc = csv_fill(c, err);
+	by = packed_by(c); /* twice, too */
 	if (rc == SW_OK && by)
 		return sw_err_at(err, SW_INVALID, "/path",
 				 "%s is packed (%s): unpack it, or save it as a CSV file",
 				 c->file.show, by);
-	/* from now on: other files' first bytes are none of their text */
-	c->latin1 = latin1;
-	if (latin1)
-		c->len = latin1_widen(c->text, c->len);
-	while (rc == SW_OK && !c->end && c->len < BLOCK)
-		rc = csv_fill(c, err);
 	return rc;
 }
 
@@ -140,18 +194,11 @@ sw_status csv_front(struct sw_csv_reader *c, const char *path, bool latin1, stru
 	sw_status rc = SW_OK;
 
 	if (strcmp(path, "-") == 0)
-		c->file = (struct sw_data_file){.fd = dup(STDIN_FILENO), .show = "standard input"};
+		c->file = (struct sw_data_file){.fd = STDIN_FILENO, .show = "standard input"};
 	else
 		rc = sw_data_file_open_any(&c->file, path, "/path", err);
-	if (rc != SW_OK)
-		return rc;
-	c->gz = gzdopen(c->file.fd, "rb");
-	if (!c->gz) {
-		sw_data_file_close(&c->file);
-		return csv_no_memory(c, err);
-	}
-	(void)gzbuffer(c->gz, BLOCK / 4);
-	rc = front_read(c, latin1, err);
+	if (rc == SW_OK)
+		rc = front_read(c, latin1, err);
 	if (rc != SW_OK)
 		return rc;
 	if (c->len >= 2 &&
@@ -166,7 +213,10 @@ sw_status csv_front(struct sw_csv_reader *c, const char *path, bool latin1, stru
 
 void csv_front_close(struct sw_csv_reader *c)
 {
-	if (c->gz)
-		(void)gzclose_r(c->gz);
+	if (c->file.fd != STDIN_FILENO)
+		sw_data_file_close(&c->file);
+	if (c->packed)
+		(void)inflateEnd(&c->packed->z);
+	free(c->packed);
 	free(c->text);
 }

@@ -140,9 +140,9 @@ static sw_status no_target(const struct sw_looking *l, size_t rows, struct sw_er
 	sw_csv_column_show(&l->r, l->t->target, show);
 	return sw_err_at(err, SW_INVALID, "/path",
 			 "%s: %zu %s no value to learn in column %s, the first on line %zu "
-			 "(%s): leave them out, as dropna(subset=[%s]) of pandas does%s%s",
+			 "(%s): leave such rows out%s%s",
 			 l->r.file.show, rows, rows == 1 ? "row has" : "rows have", show,
-			 l->hole_line, empty ? "an empty cell" : l->hole, show,
+			 l->hole_line, empty ? "an empty cell" : l->hole,
 			 empty ? "" : ", or rename the class ", l->hole);
 }
 

@@ -27,7 +27,7 @@ def load(path):
         model = base({key: json.loads(meta[key]) for key in ("model", "output", "table", "classes") if key in meta}, tensors)
         with numpy.errstate(all="ignore"):
             model._check()
-    except (AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, IndexError, KeyError, RuntimeError, TypeError, ValueError) as error:
         line = f"there is no {error}" if isinstance(error, KeyError) else " ".join(str(error).split())
         raise SweepdError(f"{path} is damaged: its metadata makes no sense, or does not fit its tensors ({line})") from None
     return model

@@ -42,8 +42,8 @@ static const struct {
 	 ": line 3 has 1 columns, the header has 2: a cell with the separator (;) in it needs "
 	 "quotes"},
 	{"a,y\n1,2\n3,?\n", true, "y", 0, "/path",
-	 ": 1 row has no value to learn in column \"y\", the first on line 3 (?): leave them "
-	 "out, as dropna(subset=[\"y\"]) of pandas does, or rename the class ?"},
+	 ": 1 row has no value to learn in column \"y\", the first on line 3 (?): leave such "
+	 "rows out, or rename the class ?"},
 	{"\x1f\x8b\x08\0\0\0\0", true, "y", 0, "/path", " is cut off: its gzip has no end"},
 	{"a,y\n1,2\n3,4,5\n", true, "y", 0, "/path",
 	 ": line 3 has 3 columns, the header has 2: a cell with the separator (,) in it needs "
@@ -56,7 +56,7 @@ static const struct {
 	 "quotes"},
 	{"a,y\n1,\n1,4\n", true, "y", 0, "/path",
 	 ": 1 row has no value to learn in column \"y\", the first on line 2 (an empty cell): "
-	 "leave them out, as dropna(subset=[\"y\"]) of pandas does"},
+	 "leave such rows out"},
 	{"a,y\n\"1,2\n", true, "y", 0, "/path", ": line 2 opens a quote that is never closed"},
 	{"a,y\n\"1\"x,2\n", true, "y", 0, "/path",
 	 ": line 2 has text after a closing quote, where the separator (,) is due"},
