@@ -160,7 +160,9 @@ def test_trainer_whose_rank_finds_its_gpu_taken_fails(machine, tmp_path):
     wait_slots(client, "IDLE", "IDLE")
     first = client.run(net(2, 4, parallel={"data": 2}))  # nobody has opened a GPU yet
     assert client.sweep(first)["state"] == "COMPLETED"
-    client.run(net(1, 4, rates=(0.05, 0.06)))
+    each = client.submit(net(1, 100000, rates=(0.05, 0.06)))  # they run until both are seen to train
+    wait_until(lambda: [bool(trial["best"]) for trial in client.trials(each)] == [True, True], "a trial on each")
+    client.call("sweep.cancel", sweep=each)
     trial, = client.trials(client.run(net(2, 4, parallel={"data": 2})))
     assert (trial["state"], trial["attempt"]) == ("FAILED", 1), trial
     assert "rank 1: gpu:1 is held by another process" in trial["cause"]
