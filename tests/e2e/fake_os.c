@@ -1,14 +1,18 @@
 /*
  * tests/e2e/fake_os.c — preloaded into a daemon by tests (harness.fake_os): a monotonic clock that
- * runs faster, so that limits of minutes are met in seconds, and a disk that can be made to wait.
- * A clock that is set, and a disk that fails: tests/fake/system.c.
+ * runs faster, so that limits of minutes are met in seconds, a wall clock that jumps, and a disk
+ * that can be made to wait.
  *
  * FAKE_OS_SPEED  how many times faster (1: as it is). Waits of the loop shrink by as much.
+ * FAKE_OS_WALL   a path: the file has an int64, by how many seconds CLOCK_REALTIME is ahead now.
  * FAKE_OS_GATE   a path: while a file is there, every sync waits.
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,11 +31,31 @@ static long speed(void)
 	return n;
 }
 
+static time_t wall_ahead(void)
+{
+	static const int64_t none;
+	static const volatile int64_t *ahead; /* the same whoever sets it first */
+
+	if (ahead == NULL) {
+		const char *path = getenv("FAKE_OS_WALL");
+		const int fd = path != NULL ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+		void *at = fd >= 0 ? mmap(NULL, sizeof *ahead, PROT_READ, MAP_SHARED, fd, 0)
+				   : MAP_FAILED;
+
+		if (fd >= 0)
+			close(fd);
+		ahead = at != MAP_FAILED ? at : &none;
+	}
+	return (time_t)*ahead;
+}
+
 int clock_gettime(clockid_t clock, struct timespec *t)
 {
 	static long long began; /* the same whoever sets it first */
 	const long rc = syscall(SYS_clock_gettime, clock, t);
 
+	if (rc == 0 && clock == CLOCK_REALTIME)
+		t->tv_sec += wall_ahead();
 	if (rc != 0 || speed() == 1 ||
 	    (clock != CLOCK_MONOTONIC && clock != CLOCK_MONOTONIC_COARSE &&
 	     clock != CLOCK_BOOTTIME))

@@ -64,9 +64,9 @@ def environment(**more):
     return env
 
 
-def fake_os(folder, speed=1, gate=None):
-    """What Daemon.start() takes for a daemon whose clock runs `speed` times faster, and whose disk waits while the file
-    `gate` is there (fake_os.c)."""
+def fake_os(folder, speed=1, gate=None, wall=None):
+    """What Daemon.start() takes for a daemon whose clock runs `speed` times faster, whose wall clock is ahead by
+    what the file `wall` says, and whose disk waits while the file `gate` is there (fake_os.c)."""
     library = os.path.join(str(folder), "fake_os.so")
     if not os.path.exists(library):
         subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library,
@@ -74,7 +74,7 @@ def fake_os(folder, speed=1, gate=None):
     # A sanitizer wants to be the first library; it is the second here.
     asan = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
     return {"LD_PRELOAD": library, "FAKE_OS_SPEED": str(speed), "ASAN_OPTIONS": asan,
-            **({"FAKE_OS_GATE": str(gate)} if gate else {})}
+            **({"FAKE_OS_WALL": str(wall)} if wall else {}), **({"FAKE_OS_GATE": str(gate)} if gate else {})}
 
 
 def check_answer(name, value, params=None):
