@@ -249,7 +249,9 @@ sw_status sw_data_table_encode(struct sw_table_rows *m, const struct sw_raw_to t
 	struct places p = {.e = &m->e, .to = to};
 	sw_status rc = SW_OK;
 
-	for (int k = 0; k < 2 && to[k].row; k++) {
+	for (int k = 0; k < 2; k++) {
+		if (!to[k].row)
+			continue;
 		p.at[k] = sw_malloc(m->t.rows * sizeof *p.at[k]);
 		if (!p.at[k]) {
 			rc = no_memory(m, err);

@@ -155,11 +155,11 @@ static uint64_t number_hash(double v)
 }
 
 /* Boyer and Moore, "MJRTY: a fast majority vote algorithm", 1991. */
-static void vote(struct sw_look_column *k, uint64_t number)
+static void vote(struct sw_look_column *k, uint64_t value)
 {
 	if (k->lead == 0)
-		k->usual = number;
-	k->lead += number == k->usual ? 1 : (size_t)-1;
+		k->usual = value;
+	k->lead += value == k->usual ? 1 : (size_t)-1;
 	k->votes++;
 }
 

@@ -28,8 +28,8 @@ struct sw_look_column {
 	double min, max;
 	bool whole;           /* numbers: all are */
 	uint64_t sum, square; /* of whole ones, modulo 2^64 */
-	/* Of the numbers that `seen` was asked for: the one that most are, if one is, and how much
-	 * more often than all others together. */
+	/* Of the values that `seen` was asked for: the one that most are, if one is, and its lead
+	 * over the others, which is less than the true one where it comes late. */
 	uint64_t usual;
 	size_t votes, lead;
 	struct sw_look_set seen;
