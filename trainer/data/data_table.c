@@ -111,7 +111,8 @@ static sw_status classes_make(struct sw_table_rows *m, struct sw_err *err)
 	if (out->classes == 0)
 		return no_memory(m, err);
 	if (rc == SW_OK && out->classes == 1)
-		return sw_err_at(err, SW_INVALID, "/label", "all rows have the same label");
+		return sw_err_at(err, SW_INVALID, "/label", "%s: all rows have the same label",
+				 m->source->path);
 	return rc;
 }
 

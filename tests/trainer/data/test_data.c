@@ -249,7 +249,7 @@ static const struct {
 	const char *ptr, *says;
 } unfit[] = {
 	{"a,y\n1,x\n2,x\n", true, 0.5, "/label", "@/d.csv: all rows have the same label"},
-	{"a,y\n1,1\n2,1.0\n", true, 0.5, "/label", "all rows have the same label"},
+	{"a,y\n1,1\n2,1.0\n", true, 0.5, "/label", "@/d.csv: all rows have the same label"},
 	{"a,y\n1,2\n2,red\n", false, 0.5, "/label",
 	 "the loss \"mse\" needs numbers, @/d.csv: line 3, column \"y\": \"red\" is none"},
 	{"a,y\n1,2\n2,3\n", true, 0.2, "", "val_fraction 0.2 of 2 rows leaves none to validate on"},
