@@ -4,7 +4,7 @@
  * Internal.
  *
  *   bayes_rung.c        values at the rungs, and how those of one rung foretell the next
- *   bayes_rung_pick.c   the rows of the process, never more than BAYES_RUNG_ROWS
+ *   bayes_rung_rows.c   the rows of the process, never more than BAYES_RUNG_ROWS
  *   bayes_rung_model.c  the process, and the point of largest log EI at the top
  *
  * The top is the highest rung with three values; higher ones are not used yet, and a trial that has
@@ -88,7 +88,7 @@ double sw_bayes_rung_foretell(const struct sw_bayes_rung_values *r, size_t level
 /* tau of a rung, at most the top. */
 double sw_bayes_rung_tau(const struct sw_bayes_rung_values *r, size_t level);
 
-/* ---- bayes_rung_pick.c ---- */
+/* ---- bayes_rung_rows.c ---- */
 
 struct sw_bayes_rung_row {
 	double key, z; /* z: aligned; bad rows: 0, set by who knows the worst */
