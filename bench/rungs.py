@@ -13,6 +13,7 @@ then of full trainings, then trials and full trainings. The table at the end: me
 """
 import contextlib
 import csv
+import heapq
 import math
 import os
 import sqlite3
@@ -106,9 +107,9 @@ def spec(net, folder, method, variant, seed):
 
 
 def cells_of(reports):
-    """[(trial, step, loss)] in their order -> the cells of a line."""
+    """[(trial, step, loss, ...)] in their order -> the cells of a line."""
     least, full, best, rows, trials, fulls = WORST, WORST, {}, [], set(), 0
-    for trial, step, loss in reports[:EPOCHS]:
+    for trial, step, loss, *_ in reports[:EPOCHS]:
         trials.add(trial)
         if loss is not None:
             least = min(least, loss)
@@ -133,44 +134,56 @@ def daemon_of(workers):
 
 def reports_of(folder, sweep):
     with contextlib.closing(sqlite3.connect(os.path.join(folder, "state", "sweepd.db"))) as db:
-        return db.execute("SELECT trial, step, value FROM report WHERE sweep = ? ORDER BY ev", (sweep,)).fetchall()
+        return db.execute("SELECT trial, step, value, time_ms FROM report WHERE sweep = ? ORDER BY ev", (sweep,)).fetchall()
 
 
-def by_optuna(net, name, seed):
+def asked(study, net, client, folder):
+    """A trial that Optuna asks for, its curve [(step, loss)] as the trainer makes it, and the mean ms of an epoch."""
+    t = study.ask()
+    values = {
+        "width": t.suggest_int("width", 4, 128, log=True), "lr": t.suggest_float("lr", 1e-4, 1, log=True),
+        "momentum": t.suggest_float("momentum", 0, .99),
+        "weight_decay": t.suggest_float("weight_decay", 1e-6, .1, log=True),
+        "drop": t.suggest_float("drop", 0, .6), "batch_size": 2 ** t.suggest_int("batch_size", 3, 7),
+        "act": t.suggest_categorical("act", SPACE["act"]["values"])}
+    one = {**spec(net, folder, "random", None, 1), "run_cap": 1,
+           "parameters": {k: {"value": v} for k, v in values.items()}}
+    sweep = client.submit(one)
+    client.wait_sweep(sweep, timeout=900)
+    rows = reports_of(folder, sweep)
+    return t, [(step, loss) for _, step, loss, _ in rows], (rows[-1][3] - rows[0][3]) / max(1, len(rows) - 1)
+
+
+def by_optuna(net, name, workers, seed):
+    """The curves are made one after another; then reports come, and are judged, as if workers trained side by side."""
     import optuna
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     pruner = optuna.pruners.HyperbandPruner(1, MAX_T, 3) if "hyperband" in name else \
         optuna.pruners.SuccessiveHalvingPruner(1, 3)
-    study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=seed), pruner=pruner)
-    told = []
+    sampler = optuna.samplers.TPESampler(seed=seed, constant_liar=workers > 1)
+    study = optuna.create_study(sampler=sampler, pruner=pruner)
+    told, running, now = [], [], 0.0  # running: (when its next report comes, number, reports told, what asked() gave)
     with daemon_of(1) as (client, folder):
         while len(told) < EPOCHS:
-            t = study.ask()
-            values = {
-                "width": t.suggest_int("width", 4, 128, log=True), "lr": t.suggest_float("lr", 1e-4, 1, log=True),
-                "momentum": t.suggest_float("momentum", 0, .99),
-                "weight_decay": t.suggest_float("weight_decay", 1e-6, .1, log=True),
-                "drop": t.suggest_float("drop", 0, .6), "batch_size": 2 ** t.suggest_int("batch_size", 3, 7),
-                "act": t.suggest_categorical("act", SPACE["act"]["values"])}
-            one = {**spec(net, folder, "random", None, 1), "run_cap": 1,
-                   "parameters": {k: {"value": v} for k, v in values.items()}}
-            sweep = client.submit(one)
-            client.wait_sweep(sweep, timeout=900)
-            for _, step, loss in reports_of(folder, sweep):
-                told.append((t.number, step, loss))
-                t.report(WORST if loss is None else loss, step)
-                if step < MAX_T and t.should_prune():
-                    study.tell(t, state=optuna.trial.TrialState.PRUNED)
-                    break
+            while len(running) < workers:
+                t, curve, took = asked(study, net, client, folder)
+                heapq.heappush(running, (now + took, t.number, 0, t, curve, took))
+            now, number, at, t, curve, took = heapq.heappop(running)
+            step, loss = curve[at]
+            told.append((number, step, loss))
+            t.report(WORST if loss is None else loss, step)
+            if at + 1 == len(curve):
+                study.tell(t, next((v for _, v in reversed(curve) if v is not None), WORST))
+            elif t.should_prune():
+                study.tell(t, state=optuna.trial.TrialState.PRUNED)
             else:
-                losses = [v for n, _, v in told if n == t.number and v is not None]
-                study.tell(t, losses[-1] if losses else WORST)
+                heapq.heappush(running, (now + took, number, at + 1, t, curve, took))
     return cells_of(told)
 
 
 def run(net, name, workers, seed):
     if name.startswith("optuna"):
-        return by_optuna(net, name, seed)
+        return by_optuna(net, name, workers, seed)
     with daemon_of(workers) as (client, folder):
         sweep = client.submit(spec(net, folder, *RUNS[name], seed))
         client.wait_sweep(sweep, timeout=900)
