@@ -70,6 +70,10 @@ for epoch in 1, 2:
     logging.info("step=%d loss: %g acc: 0.5", 10 * epoch, 1 / epoch)""",
      [(10, {"loss": 1, "acc": 0.5}), (20, {"loss": 0.5, "acc": 0.5})]),
     ("""
+for k in 1, 2, 3, 4:
+    print({"loss": 1 / k, "epoch": k / 2})
+print({"train_loss": 1, "epoch": 2.0})""", [(k, {"loss": 1 / k}) for k in (1, 2, 3, 4)]),
+    ("""
 for epoch in 1, 2:
     for k in 1, 2:
         sys.stderr.write(f"\\r {50 * k}%|####| {k}/2 [00:01<00:00, 9.1it/s, loss={epoch + k}]")
@@ -90,7 +94,7 @@ def test_program_ends_as_its_exit_says(client, tmp_path):
             ("report(loss=1); sys.exit(3)", "FAILED", "exit:3"),
             ("report(loss=1); os.kill(os.getpid(), signal.SIGSEGV)", "FAILED", "signal:11"),
             ("print('done')", "FAILED",
-             "no-metric: printed no number: print {\"loss\": 0.1} as a line, or call sweepd.report"),
+             "no-metric: printed no number: print {\"loss\": 0.1} as a line of stdout, or call sweepd.report"),
             ("print('epoch 1 loss: 0.5')", "FAILED",
              "no-metric: printed it as text: \"run\": {\"metrics\": \"text\"} in the spec reads that, or print"
              " {\"loss\": 0.1}"),

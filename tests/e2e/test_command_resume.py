@@ -26,17 +26,21 @@ BY_STDOUT = """
         print(json.dumps({"step": step, "loss": params["x"] + 1 / step, "done": done}), flush=True)
         wait_stored(step)  # so it does not run ahead; it is ended here where it pauses
 """
+# As most people count; what it printed last is not stored with what it goes on from.
+BY_TEXT = BY_STDOUT.replace('json.dumps({"step": step, "loss": params["x"] + 1 / step, "done": done})',
+                            'f"Epoch {step - 1}: loss={params[\'x\'] + 1 / step} done={done}"')
 GRID = {"method": "grid", "run_cap": None, "parameters": {"x": {"values": list(range(9, 0, -1))}}}
 BOTH = pytest.mark.parametrize("script", [BY_SOCKET, BY_STDOUT], ids=["socket", "stdout"])
 
 
-@pytest.mark.parametrize("each, first", [(1, 1), (5, 1), (10, 4)])
-@BOTH
+@pytest.mark.parametrize("script, each, first", [
+    *((script, *at) for at in ((1, 1), (5, 1), (10, 4)) for script in (BY_SOCKET, BY_STDOUT)), (BY_TEXT, 1, 1)])
 def test_programs_that_pause_at_rungs_go_on_from_their_folders(start, tmp_path, script, each, first):
     """Also where the first report is past the first rung: the rungs below it have no value, and the pause comes later."""
     client = start("cpu:2").client()
     script = script.replace("save(step)", f"save(step)\n        if step % {each}:\n            continue")
-    sweep = client.run(own(tmp_path, script, run={"env": {"STEPS": "40"}}, early_terminate=asha(
+    run = {"env": {"STEPS": "40"}, **({"metrics": "text"} if "Epoch" in script else {})}
+    sweep = client.run(own(tmp_path, script, run=run, early_terminate=asha(
         variant="promote", grace_period=first, max_t=40), **GRID), "COMPLETED")
     trials = client.trials(sweep)
     assert sum(t["attempt"] > 1 for t in trials) >= 3
@@ -77,6 +81,22 @@ def test_program_of_a_killed_worker_is_ended_and_its_folder_resumed(daemon, clie
     trial = client.trials(sweep)[0]
     assert (trial["state"], trial["attempt"], trial["step"]) == ("COMPLETED", 2, 6), trial
     assert not marked(daemon)
+
+
+def test_text_that_counts_from_zero_is_counted_on_when_its_worker_was_killed(client, tmp_path):
+    sweep = client.run(own(tmp_path, """
+        done = load()
+        for epoch in range(done, 6):
+            save(epoch + 1)
+            print(f"Epoch {epoch}: loss={epoch}", flush=True)
+            if epoch == 2 and not done:
+                wait_stored(3)
+                os.kill(os.getppid(), signal.SIGKILL)
+                while True:
+                    signal.pause()
+    """, run={"metrics": "text"}), "COMPLETED")
+    assert [(r["step"], r["metrics"]["loss"], r["attempt"]) for r in client.reports(sweep, 1)] == [
+        (1, 0, 1), (2, 1, 1), (3, 2, 1), (4, 3, 2), (5, 4, 2), (6, 5, 2)]
 
 
 @pytest.mark.parametrize("reports, state, cause", [(True, "COMPLETED", None), (False, "FAILED", "no-metric")])

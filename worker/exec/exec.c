@@ -340,6 +340,7 @@ void sw_exec_job(const struct sw_site *site, struct sw_session *s, const struct 
 	if (sw_ranks_init(&t->ranks, (size_t)job->ranks, job->log, &err) == SW_OK &&
 	    sw_asked_open(&t->asked, &err) == SW_OK) {
 		t->ranks.text = strcmp(sw_json_text(job->run, "metrics", ""), "text") == 0;
+		t->reports.printed.text = t->ranks.text;
 		while (again && start(t, &err) == SW_OK) {
 			run(t);
 			/* the next run repeats the steps since its checkpoint: each is reported

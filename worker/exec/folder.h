@@ -24,6 +24,7 @@ struct sw_folder {
 	char path[PATH_MAX];   /* the working folder; "": it has none */
 	char resume[PATH_MAX]; /* the program goes on from here; "": from scratch */
 	uint64_t step;         /* after which that goes on; 0: unknown */
+	bool from_zero;        /* what it prints counts from 0 */
 	char is_open[NAME_MAX +
 		     1]; /* a file that was open for writing when it was kept; "": none */
 };
@@ -32,6 +33,10 @@ struct sw_folder {
  * working folder that a lost attempt left. SW_NOT_FOUND: the checkpoint is not there. */
 SW_NODISCARD sw_status sw_folder_open(struct sw_folder *l, const struct sw_job *job,
 				      struct sw_err *err);
+
+/* What the program prints counts from 0. The folder tells the attempt that goes on from it, by an
+ * attribute of its own: one that goes on prints no 0. */
+void sw_folder_counts_from_zero(struct sw_folder *l);
 
 /* Is there nothing in the working folder, or none? */
 bool sw_folder_is_empty(const struct sw_folder *l);

@@ -27,8 +27,8 @@ static const char *skip_blanks(const char *s)
 }
 
 /* Reads the number at s. What has letters behind it is another thing (3s, 12k), and what has a
- * colon, too (12:30), unless it is a count. 1,234 and 1_000 are none: half of one would be
- * wrong. */
+ * colon, too (12:30), unless it is a count. 1,234, 1_000, 9905/10000 and 2026-01-02 are none: half
+ * of one would be wrong. */
 static bool read_number(const char *s, struct sw_pair *p)
 {
 	const char *first = s + (*s == '-' || *s == '+');
@@ -38,22 +38,41 @@ static bool read_number(const char *s, struct sw_pair *p)
 	if (!digits && !p->sign)
 		return false; /* "nan" behind a blank is a word */
 	p->value = strtod(s, &end);
-	if (end == s || isalpha((unsigned char)*end) || *end == '_' || (*end == ':' && !p->count) ||
-	    (*end == ',' && isdigit((unsigned char)end[1])))
+	if (end == s || isalpha((unsigned char)*end) || *end == '_' || (*end == ':' && !p->count))
 		return false;
+	/* A count may say of how many it is one (3/10). */
+	if (*end != '\0' && strchr(p->count ? "," : ",/-.", *end) != NULL &&
+	    isdigit((unsigned char)end[1]))
+		return false;
+	p->whole = s + strspn(s, "0123456789") == end;
 	/* Behind a blank alone "3" is a count more often than a metric. */
 	return p->sign || p->count || memchr(s, '.', (size_t)(end - s)) != NULL;
 }
 
-bool sw_pair_next(const char **at, struct sw_pair *out)
+bool sw_pair_names(char c)
 {
-	static const char of_name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				      "0123456789_./-";
+	return isalnum((unsigned char)c) || (c != '\0' && strchr("_./-", c) != NULL);
+}
+
+static size_t span_name(const char *s)
+{
+	size_t n = 0;
+
+	while (sw_pair_names(s[n]))
+		n++;
+	return n;
+}
+
+bool sw_pair_next(const char **at, const char *metric, struct sw_pair *out)
+{
+	const size_t own = metric != NULL ? strlen(metric) : 0;
 	const char *line = *at;
 
 	while (*line != '\0') {
 		line = skip_blanks(line); /* a colour's letter begins no name */
-		const size_t len = strspn(line, of_name);
+		const bool known = own > 0 && strncmp(line, metric, own) == 0 &&
+				   !sw_pair_names(line[own]);
+		const size_t len = known ? own : span_name(line);
 		const char *to = line + len;
 
 		to += *to == '"' || *to == '\'';
@@ -67,7 +86,7 @@ bool sw_pair_next(const char **at, struct sw_pair *out)
 		to = out->sign ? skip_blanks(to + 1) : to;
 		to += out->sign && (*to == '"' || *to == '\''); /* as transformers prints it */
 		to += out->count && (*to == '[' || *to == '(' || *to == '#');
-		const bool is = isalpha((unsigned char)*line) &&
+		const bool is = (known || isalpha((unsigned char)*line)) &&
 				(out->sign || apart || out->count) && read_number(to, out);
 		line += len > 0 ? len : *line != '\0';
 		if (is) {

@@ -21,11 +21,11 @@ void sw_printed_name(struct sw_printed *p, const char *name, size_t len)
 	p->n += strcasecmp(to, "step") != 0 && strcasecmp(to, "epoch") != 0;
 }
 
-void sw_printed_text(struct sw_printed *p, const char *line)
+void sw_printed_text(struct sw_printed *p, const char *line, const char *metric)
 {
 	struct sw_pair pair;
 
-	while (sw_pair_next(&line, &pair))
+	while (sw_pair_next(&line, metric, &pair))
 		if (!pair.count)
 			sw_printed_name(p, pair.name, pair.len);
 }
@@ -83,15 +83,18 @@ const char *sw_printed_say(const struct sw_printed *p, const char *metric, char 
 		return p->odd;
 	if (p->n > 0 && !same)
 		return say_names(p, metric, out);
-	if (same)
+	if (p->text)
+		(void)snprintf(out, SW_WORDS_MAX, "printed no line with \"%.32s: 0.1\"%s", metric,
+			       same ? ", only without its \":\"" : "");
+	else if (same)
 		(void)snprintf(out, SW_WORDS_MAX,
 			       "printed it as text: \"run\": {\"metrics\": \"text\"} in the spec "
 			       "reads that, or print {\"%.32s\": 0.1}",
 			       metric);
 	else
 		(void)snprintf(out, SW_WORDS_MAX,
-			       "printed no number: print {\"%.32s\": 0.1} as a line, or call "
-			       "sweepd.report",
+			       "printed no number: print {\"%.32s\": 0.1} as a line of stdout, "
+			       "or call sweepd.report",
 			       metric);
 	return out;
 }

@@ -16,12 +16,13 @@ struct sw_printed {
 	size_t n;
 	char odd[SW_WORDS_MAX]; /* "line 3: why"; "": no line was odd */
 	bool sure;              /* it has the metric's name */
+	bool text;              /* set by the caller: texts are read, too */
 };
 
 /* Notes the name of a number, while there is room. */
 void sw_printed_name(struct sw_printed *p, const char *name, size_t len);
 /* The names of numbers in a line of text (worker/exec/pairs.h). */
-void sw_printed_text(struct sw_printed *p, const char *line);
+void sw_printed_text(struct sw_printed *p, const char *line, const char *metric);
 /* A line that is no report, and why. sure: it has the metric's name. The first counts, of those
  * with the name if there are any. */
 void sw_printed_odd(struct sw_printed *p, uint64_t line, const char *why, bool sure);

@@ -158,6 +158,19 @@ const char *sw_reported_object(const char *line, size_t *len)
 	return open;
 }
 
+/* Does the metric stand in it as a name of its own? */
+static bool names(const char *line, size_t len, const char *metric)
+{
+	const size_t n = strlen(metric);
+	const char *end = line + len, *at = line;
+
+	for (; (at = memmem(at, (size_t)(end - at), metric, n)) != NULL; at++)
+		if ((at == line || !sw_pair_names(at[-1])) &&
+		    (at + n == end || !sw_pair_names(at[n])))
+			return true;
+	return false;
+}
+
 sw_status sw_reported_read(struct sw_reported *out, const char *line, size_t len,
 			   const char *metric, struct sw_printed *printed, struct sw_err *err)
 {
@@ -172,7 +185,7 @@ sw_status sw_reported_read(struct sw_reported *out, const char *line, size_t len
 		return sw_err_set(err, rc, "no memory for a report");
 	if (rc != SW_OK || !cJSON_IsObject(tree)) {
 		cJSON_Delete(tree);
-		out->has_metric = metric && memmem(line, len, metric, strlen(metric));
+		out->has_metric = metric && names(line, len, metric);
 		const bool python = len > 1 && memcmp(line, "{'", 2) == 0;
 
 		if (err->code != SW_OK && *line == '{' && !python)
@@ -195,11 +208,11 @@ sw_status sw_reported_read(struct sw_reported *out, const char *line, size_t len
 }
 
 /* Was a pair of that name before this one in the line? */
-static bool is_again(const char *line, const struct sw_pair *pair)
+static bool is_again(const char *line, const char *metric, const struct sw_pair *pair)
 {
 	struct sw_pair one;
 
-	while (sw_pair_next(&line, &one) && one.name < pair->name)
+	while (sw_pair_next(&line, metric, &one) && one.name < pair->name)
 		if (one.sign && one.len == pair->len && memcmp(one.name, pair->name, one.len) == 0)
 			return true;
 	return false;
@@ -215,15 +228,13 @@ sw_status sw_reported_text(struct sw_reported *out, const char *line, const char
 	*out = (struct sw_reported){0};
 	sw_buf_init(&out->text, SW_FRAME_MAX / 2);
 	sw_jw_init_obj(&w, &out->text);
-	for (size_t n = 0; n < TEXT_PAIRS_MAX && sw_pair_next(&at, &pair); n++) {
-		const bool whole = pair.value >= 0 && pair.value < 0x1p53 &&
-				   pair.value - (double)(uint64_t)pair.value <= 0;
-
-		if (pair.count && whole && !out->has_step) {
+	for (size_t n = 0; n < TEXT_PAIRS_MAX && sw_pair_next(&at, metric, &pair); n++) {
+		if (pair.count && pair.whole && pair.value < 0x1p53 && !out->has_step) {
 			out->has_step = true;
 			out->step = (uint64_t)pair.value;
 		}
-		if (pair.count || !pair.sign || pair.len > TEXT_NAME_MAX || is_again(line, &pair))
+		if (pair.count || !pair.sign || pair.len > TEXT_NAME_MAX ||
+		    is_again(line, metric, &pair))
 			continue;
 		memcpy(name, pair.name, pair.len);
 		name[pair.len] = '\0';

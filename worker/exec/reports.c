@@ -269,8 +269,9 @@ static bool take_text(struct sw_reports *r, const char *line)
 	const bool is = sw_reported_text(&read, line, r->asked->job->metric) == SW_OK &&
 			read.has_metric;
 
-	r->from_zero |= is && read.has_step && read.step == 0;
-	read.step += r->from_zero;
+	if (is && read.has_step && read.step == 0)
+		sw_folder_counts_from_zero(&r->asked->folder);
+	read.step += r->asked->folder.from_zero;
 	if (is)
 		take_step(r, &read, false);
 	sw_reported_fini(&read);
@@ -286,7 +287,7 @@ static void note_text(struct sw_reports *r, const char *line, size_t len)
 
 	if (r->has_metric)
 		return; /* there is nothing to explain */
-	sw_printed_text(&r->printed, line);
+	sw_printed_text(&r->printed, line, r->asked->job->metric);
 	if (!open)
 		return;
 	if (sw_reported_read(&read, open, len - (size_t)(open - line), r->asked->job->metric, NULL,

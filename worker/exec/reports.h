@@ -42,7 +42,6 @@ struct sw_reports {
 	uint64_t told;      /* the highest step that was reported, before this attempt too */
 	uint64_t repeat_to; /* steps up to here come again from a program that began anew */
 	bool has_metric;
-	bool from_zero;                 /* the steps in its texts begin with 0: each is one more */
 	uint64_t odd[SW_REPORTS_ODD_N]; /* lines that were left out */
 	struct sw_printed printed;      /* before the metric came */
 	bool odd_value, said_empty;     /* the trial's log says so already */

@@ -3,7 +3,7 @@
 #include "worker/exec/printed.h"
 #include "worker/exec/reported.h"
 
-#define PRINT(what) what ": print {\"val_loss\": 0.1} as a line, or call sweepd.report"
+#define PRINT(what) what ": print {\"val_loss\": 0.1} as a line of stdout, or call sweepd.report"
 
 /* clang-format off */
 static const struct {
@@ -39,6 +39,8 @@ static const struct {
 	 "line 1: not valid JSON at byte 1: expected a key in double quotes or '}', not the end of the text"},
 	{{"{seen}", "{\"val_loss\": \"low\"}"}, "line 2: \"val_loss\" is \"low\", no number"},
 	{{"{seen}", "{\"loss\": 1}"}, "printed \"loss\", no \"val_loss\"; did you mean \"loss\"?"},
+	{{"{'train_val_loss': 1}"}, "line 1: a dict as Python shows it is no JSON: print json.dumps()"},
+	{{"{'train_val_loss': 1}", "{'val_loss': 1}"}, "line 2: a dict as Python shows it is no JSON: print json.dumps()"},
 };
 /* clang-format on */
 
@@ -51,7 +53,7 @@ static void take(struct sw_printed *p, uint64_t number, const char *line)
 	struct sw_reported r;
 
 	if (!object) {
-		sw_printed_text(p, line);
+		sw_printed_text(p, line, "val_loss");
 		return;
 	}
 	const bool is = sw_reported_read(&r, object, len, "val_loss", p, &err) == SW_OK;
@@ -68,6 +70,22 @@ TEST_ROWS(printed_lines_are_explained, prints)
 	for (size_t i = 0; i < 3 && prints[_i].lines[i]; i++)
 		take(&p, i + 1, prints[_i].lines[i]);
 	ck_assert_str_eq(sw_printed_say(&p, "val_loss", out), prints[_i].says);
+}
+
+static const struct {
+	const char *line, *says;
+} texts[] = {
+	{"val_loss 0.5", "printed no line with \"val_loss: 0.1\", only without its \":\""},
+	{"val_loss: 3/10", "printed no line with \"val_loss: 0.1\""},
+};
+
+TEST_ROWS(printed_lines_are_explained_where_texts_are_read, texts)
+{
+	struct sw_printed p = {.text = true};
+	char out[SW_WORDS_MAX];
+
+	take(&p, 1, texts[_i].line);
+	ck_assert_str_eq(sw_printed_say(&p, "val_loss", out), texts[_i].says);
 }
 
 static const struct {

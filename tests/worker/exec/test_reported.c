@@ -69,8 +69,9 @@ static const struct {
 	{"iteration #7: loss=-1", "{\"loss\":-1}", 7, true},
 	{"2026-01-02 12:30:45,123 INFO step=12 loss: 0.5 (best loss: 0.4) lr: 1e-05", "{\"loss\":0.5,\"lr\":1e-5}", 12, true},
 	{"100%|####| 10/10 [00:01<00:00, 9.1it/s, loss=0.3, acc=0.9]", "{\"loss\":0.3,\"acc\":0.9}", -1, true},
-	{"{'loss': 0.5, 'epoch': 1.0}", "{\"loss\":0.5}", 1, true},
+	{"{'loss': 0.5, 'epoch': 1.0}", "{\"loss\":0.5}", -1, true},
 	{"{'loss': 0.5, 'epoch': 0.25}", "{\"loss\":0.5}", -1, true},
+	{"Epoch 1.5, step 300, loss: 0.5", "{\"loss\":0.5}", 300, true},
 	{"{'loss': '0.5', 'epoch': '2'}", "{\"loss\":0.5}", 2, true},
 	{"\033[1mloss\033[0m: \033[32m0.5\033[0m \033[1macc=1\033[0m", "{\"loss\":0.5,\"acc\":1}", -1, true},
 	{"loss\t:\t0.5,acc=1", "{\"loss\":0.5,\"acc\":1}", -1, true},
@@ -79,9 +80,30 @@ static const struct {
 	{"Epoch 0: loss: 0.5%", "{\"loss\":0.5}", 0, true},
 	{"val_loss: 0.5, losses: 3, loss 0.5", "{\"val_loss\":0.5,\"losses\":3}", -1, false},
 	{"loss: 12:30, loss: 3s, loss: low, loss:", "{}", -1, false},
+	{"loss: 9905/10000 loss: 2024-01-01 loss=1.2.3 loss=1e5.5", "{}", -1, false},
+	{"│loss: 0.5│ →acc: 0.5. ✅f1=1", "{\"loss\":0.5,\"acc\":0.5,\"f1\":1}", -1, true},
 	{"", "{}", -1, false},
 };
+
+static const struct {
+	const char *metric, *line, *text;
+} named[] = {
+	{"Acc@1", " * Acc@1: 76.13 Acc@5=92.8 (n=3)", "{\"Acc@1\":76.13,\"n\":3}"},
+	{"val loss", "train loss: 0.9, val loss: 0.5", "{\"loss\":0.9,\"val loss\":0.5}"},
+	{"précision", "\"précision\" = 0.8", "{\"précision\":0.8}"},
+	{"R²", "xR²: 1 R²: 0.5", "{\"R²\":0.5}"},
+	{"loss", "losses: 3 a.loss: 2 Acc@1: 5", "{\"losses\":3,\"a.loss\":2}"},
+};
 /* clang-format on */
+
+TEST_ROWS(metric_of_any_name_is_read_from_a_text, named)
+{
+	struct sw_reported r;
+
+	ck_assert_int_eq(sw_reported_text(&r, named[_i].line, named[_i].metric), SW_OK);
+	ck_assert_str_eq(r.text.data, named[_i].text);
+	sw_reported_fini(&r);
+}
 
 TEST_ROWS(report_is_read_from_a_text, texts)
 {
