@@ -19,6 +19,7 @@ struct parser {
 	enum kind kind; /* of the next token */
 	const char *from;
 	char token[512]; /* its text without quotes */
+	bool number;     /* the values of the clause's name are numbers */
 	int depth;
 	char *unknown;
 	struct sw_err *err;
@@ -129,11 +130,13 @@ static sw_status add_value(struct parser *p, enum kind kind, const char *text)
 /* The expression of a name, to out. Nothing of the text gets into SQL but as a bound value. */
 static sw_status put_name(struct parser *p, const char *name, struct sw_buf *out)
 {
+	p->number = false;
 	/* In quotes it is the sweep's own, though a column has the same name. */
 	for (size_t i = 0; p->kind != QUOTED && sw_filter_columns[i] != NULL; i++)
 		if (strcmp(sw_filter_columns[i], name) == 0) {
 			(void)sw_buf_addf(out, "t.%s",
 					  strcmp(name, "value") == 0 ? "best_value" : name);
+			p->number = strcmp(name, "state") != 0 && strcmp(name, "cause") != 0;
 			return SW_OK;
 		}
 	for (size_t i = 0; i < p->names->n_params; i++)
@@ -144,6 +147,7 @@ static sw_status put_name(struct parser *p, const char *name, struct sw_buf *out
 		}
 	if (p->names->metric != NULL && strcmp(p->names->metric, name) == 0) {
 		(void)sw_buf_adds(out, "t.best_value");
+		p->number = true;
 		return SW_OK;
 	}
 	(void)snprintf(p->unknown, 128, "%s", name);
@@ -159,6 +163,8 @@ static sw_status take_value(struct parser *p, bool *null)
 	*null = is_keyword(p, "null");
 	if (p->kind != WORD && p->kind != QUOTED && p->kind != NUMBER)
 		return wrong(p, "here a value belongs: a number, a word, or a text in quotes");
+	if (p->number && p->kind != NUMBER && !*null)
+		return wrong(p, "here a number belongs");
 	/* JSON's true and false are 1 and 0 in SQL. */
 	if (is_keyword(p, "true") || is_keyword(p, "false"))
 		rc = add_value(p, NUMBER, is_keyword(p, "true") ? "1" : "0");
@@ -192,16 +198,32 @@ static sw_status take_list(struct parser *p)
 	return rc == SW_OK ? next(p) : rc;
 }
 
+/* SQL has each text above each number, so "lr < abc" would be true of any: with another kind it is
+ * NULL, as of a value that is not there. */
+static void put_order(struct parser *p, const char *name, const char *sign)
+{
+	const struct sw_filter *f = p->f;
+	const bool text = f->values[f->n_values - 1].kind == SW_FILTER_TEXT;
+
+	(void)sw_buf_addf(&p->f->where,
+			  " %s CASE WHEN typeof(%s) %s 'text' THEN ?%zu END COLLATE NOCASE", sign,
+			  name, text ? "=" : "<>", f->n_values);
+}
+
 static sw_status take_clause(struct parser *p)
 {
 	static const char *const signs[] = {"=", "==", "!=", "<", "<=", ">", ">=", "~"};
 	struct sw_buf *b = &p->f->where;
+	const size_t from = b->len;
+	char name[64] = "";
 	size_t i = 0;
 	bool null;
 
 	if (p->kind != WORD && p->kind != QUOTED)
 		return wrong(p, "here a name belongs: a parameter, state, step, value, ...");
 	sw_status rc = put_name(p, p->token, b);
+	if (b->failed == SW_OK)
+		(void)snprintf(name, sizeof name, "%s", b->data + from);
 	rc = rc == SW_OK ? next(p) : rc;
 	if (rc != SW_OK)
 		return rc;
@@ -212,6 +234,7 @@ static sw_status take_clause(struct parser *p)
 	if (i == sizeof signs / sizeof *signs)
 		return wrong(p, "here =, !=, <, <=, >, >=, ~ or in belongs");
 	const char *sign = signs[i];
+	p->number = p->number && *sign != '~';
 	rc = next(p);
 	rc = rc == SW_OK ? take_value(p, &null) : rc;
 	if (rc != SW_OK)
@@ -224,6 +247,8 @@ static sw_status take_clause(struct parser *p)
 				  " LIKE '%%' || replace(replace(replace(?%zu, '!', '!!'), '%%',"
 				  " '!%%'), '_', '!_') || '%%' ESCAPE '!'",
 				  p->f->n_values);
+	else if (*sign == '<' || *sign == '>')
+		put_order(p, name, sign);
 	else
 		/* Of texts any case counts: states are written in capitals. */
 		(void)sw_buf_addf(b, " %s ?%zu COLLATE NOCASE", sign, p->f->n_values);

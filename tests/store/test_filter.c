@@ -143,6 +143,10 @@ static const struct {
 	{"lr = .1 or lr = .5 and state = RUNNING", "1"},
 	{"(lr = .1 or lr = .5) and state = COMPLETED", "1 5"},
 	{"NOT net = big", "2 4 5"},
+	{"lr < abc or net > 1 or lr >= ''", ""},
+	{"not net > 1 or not lr < abc or not net > 1", ""},
+	{"not net < c and not cause < m", "2"},
+	{"\"a b\" > 0", "1"},
 };
 
 TEST_ROWS(filter_takes_those_it_says, taken)
@@ -196,6 +200,9 @@ static const struct {
 	{"(lr < 1", "filter, at character 8: ) is missing"},
 	{"net = 'big", "filter, at character 7: this quote has no end"},
 	{"net in big", "filter, at character 8: behind \"in\" a list belongs: (a, b)"},
+	{"loss < x", "filter, at character 8: here a number belongs"},
+	{"trial = 74/3", "filter, at character 9: here a number belongs"},
+	{"step in (1, \"2\")", "filter, at character 13: here a number belongs"},
 	{"net in (big, null)",
 	 "filter, at character 14: null stands in no list: write NAME = null"},
 	{"net in (big", "filter, at character 12: the list does not end: ) is missing"},
