@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const fixed[] = {"trial", "attempt", "state", "cause", "step", "value"};
+#define BEST 6 /* of these are those of the best report */
+static const char *const fixed[] = {"trial", "attempt", "state",     "cause",
+				    "step",  "value",   "best_step", "best_value"};
 static const char *const times[] = {"seconds", "created_ms", "ended_ms"};
 #define N(list) (sizeof(list) / sizeof(list)[0])
 
@@ -133,20 +135,46 @@ static void add_cell(struct sw_buf *out, const cJSON *trial, const char *name, c
 	(void)sw_buf_adds(out, ",");
 }
 
+static bool is_in(const char *const *list, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(list[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* Adds the cells of the parameters, or of the metrics. A name that an earlier column, or a fixed
+ * one, has is said with where it is from: who reads by names would have one of the two. */
+static void add_cells(const struct sw_csv *csv, struct sw_buf *out, const cJSON *trial,
+		      const char *of, const cJSON *names)
+{
+	const cJSON *n, *params = sw_json_get(trial, "params");
+	const bool metrics = names == csv->metrics;
+	char whole[2 * SW_SPEC_MAX_PARAM_NAME + 16];
+
+	cJSON_ArrayForEach (n, names) {
+		const char *name = n->valuestring;
+		const bool again = trial == NULL &&
+				   (is_in(fixed, N(fixed), name) || is_in(times, N(times), name) ||
+				    (metrics && sw_fmt_is_named(csv->params, name)));
+
+		(void)snprintf(whole, sizeof whole, "%s.%s", of, name);
+		add_cell(out, trial, again ? whole : name,
+			 metrics ? sw_json_get(sw_json_get(trial, of), name)
+				 : sw_param_value(params, name));
+	}
+}
+
 void sw_csv_row(const struct sw_csv *csv, const cJSON *trial, struct sw_buf *out)
 {
-	const cJSON *n, *params = sw_json_get(trial, "params"),
-			*metrics = sw_json_get(trial, "metrics"),
-			*best = sw_json_get(trial, "best");
+	const cJSON *best = sw_json_get(trial, "best");
 
 	for (size_t i = 0; i < N(fixed); i++)
-		add_cell(out, trial, fixed[i], sw_json_get(trial, fixed[i]));
-	add_cell(out, trial, "best_step", sw_json_get(best, "step"));
-	add_cell(out, trial, "best_value", sw_json_get(best, "value"));
-	cJSON_ArrayForEach (n, csv->params)
-		add_cell(out, trial, n->valuestring, sw_param_value(params, n->valuestring));
-	cJSON_ArrayForEach (n, csv->metrics)
-		add_cell(out, trial, n->valuestring, sw_json_get(metrics, n->valuestring));
+		add_cell(out, trial, fixed[i],
+			 i < BEST ? sw_json_get(trial, fixed[i])
+				  : sw_json_get(best, fixed[i] + strlen("best_")));
+	add_cells(csv, out, trial, "params", csv->params);
+	add_cells(csv, out, trial, "metrics", csv->metrics);
 	for (size_t i = 0; i < N(times); i++)
 		add_cell(out, trial, times[i], sw_json_get(trial, times[i]));
 	sw_csv_end(out);

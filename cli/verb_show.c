@@ -9,6 +9,7 @@
 #include "cli/verb.h"
 #include "proto/json.h"
 #include <inttypes.h>
+#include <math.h>
 #include <pwd.h>
 #include <stdio.h>
 
@@ -269,7 +270,8 @@ static void print_attempts(struct sw_cli *c, const cJSON *attempts)
 		sw_grid_add_state(&g, a);
 		sw_grid_add_time(&g, from);
 		if (cJSON_IsNumber(from) && cJSON_IsNumber(to))
-			sw_grid_addf(&g, "%.1f", (to->valuedouble - from->valuedouble) / 1e3);
+			sw_grid_addf(&g, "%.1f", /* its clock may have been set back */
+				     fmax(0, to->valuedouble - from->valuedouble) / 1e3);
 		else
 			sw_grid_addf(&g, "-");
 		sw_grid_add_member(&g, a, "resume_step");

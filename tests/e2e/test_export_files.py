@@ -48,6 +48,14 @@ def test_csv_has_the_trials_and_their_curves(daemon, client, tmp_path):
                    for r in client.reports(sweep, n) for name, v in r["metrics"].items()]
 
 
+def test_csv_says_of_a_name_that_is_there_twice_where_it_is_from(daemon, client):
+    sweep = client.submit(driven(parameters={"lr": {"value": 1}, "step": {"value": 2}}))
+    t, = client.ask(sweep)
+    client.tell(sweep, t, metrics={"loss": 3, "lr": 4, "seconds": 5})
+    row, = csv.DictReader(sweep_command(daemon, "trials", sweep, "--csv")[1].splitlines())
+    assert [row[n] for n in ("lr", "params.step", "loss", "metrics.lr", "metrics.seconds")] == ["1", "2", "3", "4", "5"]
+
+
 def test_json_is_one_document_of_what_the_daemon_says(daemon, client, tmp_path):
     sweep = a_sweep(client)
     client.call("sweep.cancel", sweep=sweep)
