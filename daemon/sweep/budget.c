@@ -4,6 +4,7 @@
 #include "daemon/sweep/running.h"
 #include "proto/json.h"
 #include <math.h>
+#include <stdio.h>
 
 void sw_budget_state(struct sw_budget *b, bool running, int64_t now_ms)
 {
@@ -38,6 +39,20 @@ int64_t sw_budget_gpu_ms(const struct sw_running *live, int64_t now_ms)
 			ms += (now_ms - run->started_ms) * run->gpu / SW_RUN_GPU;
 	}
 	return ms;
+}
+
+bool sw_budget_spent(const struct sw_running *live, int64_t now_ms, char *cause)
+{
+	const struct sw_settings *s = &live->settings;
+
+	*cause = '\0';
+	if (s->time_s > 0 && (double)sw_budget_ran_ms(&live->budget, now_ms) >= s->time_s * 1e3)
+		(void)snprintf(cause, SW_CAUSE_MAX, "time budget of %.10g s is spent", s->time_s);
+	else if (s->gpu_hours > 0 &&
+		 (double)sw_budget_gpu_ms(live, now_ms) >= s->gpu_hours * SW_BUDGET_HOUR_MS)
+		(void)snprintf(cause, SW_CAUSE_MAX, "GPU budget of %.10g hours is spent",
+			       s->gpu_hours);
+	return *cause != '\0';
 }
 
 void sw_budget_write(const struct sw_running *live, int64_t now_ms, struct sw_jw *w)

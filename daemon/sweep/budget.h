@@ -27,6 +27,8 @@ struct sw_budget {
 void sw_budget_state(struct sw_budget *b, bool running, int64_t now_ms);
 int64_t sw_budget_ran_ms(const struct sw_budget *b, int64_t now_ms);
 int64_t sw_budget_gpu_ms(const struct sw_running *live, int64_t now_ms); /* O(slots) */
+/* Is one of them used up? cause (of SW_CAUSE_MAX bytes) says which; else it is "". */
+bool sw_budget_spent(const struct sw_running *live, int64_t now_ms, char *cause);
 
 /* "budget": {"time_s": 60, "time_used_s": 12.5, "gpu_hours": null, "gpu_used_hours": 0} */
 void sw_budget_write(const struct sw_running *live, int64_t now_ms, struct sw_jw *w);

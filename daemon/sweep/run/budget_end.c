@@ -50,7 +50,7 @@ void sw_budget_end_check(struct sw_running *live)
 {
 	const struct sw_settings *s = &live->settings;
 	const int64_t now_ms = live->d->clock->wall_ms();
-	char cause[SW_CAUSE_MAX] = "";
+	char cause[SW_CAUSE_MAX];
 	const char *why, *kind;
 
 	/* It has ended, or its end is under way. An unloaded sweep has ended, and one that settles
@@ -68,14 +68,7 @@ void sw_budget_end_check(struct sw_running *live)
 	 * keeping. */
 	if (trial != 0)
 		pause_alike(live, trial, why, kind);
-	else if (s->time_s > 0 &&
-		 (double)sw_budget_ran_ms(&live->budget, now_ms) >= s->time_s * 1e3)
-		(void)snprintf(cause, sizeof cause, "time budget of %.10g s is spent", s->time_s);
-	else if (s->gpu_hours > 0 &&
-		 (double)sw_budget_gpu_ms(live, now_ms) >= s->gpu_hours * SW_BUDGET_HOUR_MS)
-		(void)snprintf(cause, sizeof cause, "GPU budget of %.10g hours is spent",
-			       s->gpu_hours);
-	if (*cause != '\0')
+	else if (sw_budget_spent(live, now_ms, cause))
 		sw_driver_end(live, SW_EVENT_STOP, cause);
 }
 

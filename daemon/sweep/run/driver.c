@@ -71,8 +71,16 @@ struct sw_change *sw_driver_change(struct sw_running *live, struct sw_call *call
 {
 	struct sw_change *c = sw_change_begin(live->d, call);
 	struct sw_err err = SW_ERR_INIT;
+	const bool opens = event->kind == SW_EVENT_EXTEND ||
+			   (event->kind == SW_EVENT_ENQUEUE && event->trial != 0);
+	char spent[SW_CAUSE_MAX];
 
-	if (sw_driver_step(c, live, event, -1, &err) == SW_OK)
+	/* Opened again it would end with this very turn. */
+	if (opens && live->ended_ms != 0 && sw_budget_spent(live, c->now_ms, spent))
+		(void)sw_err_set(&err, SW_CONFLICT,
+				 "%s: to go on, submit a sweep with \"warm_start\": [%lld]", spent,
+				 (long long)live->sweep);
+	else if (sw_driver_step(c, live, event, -1, &err) == SW_OK)
 		return c;
 	/* A refused step has moved nothing and left no row: the change may go without a trace. */
 	sw_change_drop(c);
