@@ -31,11 +31,20 @@ void sw_text_plain(char *s)
 
 const char *sw_text_show(const char *s, char out[44])
 {
+	const char *from = s;
 	size_t n = 0;
 
-	for (; s[n] && n < 40; n++)
-		out[n] = s[n] >= ' ' && s[n] <= '~' ? s[n] : '?';
-	strcpy(out + n, s[n] ? "..." : "");
+	while (*from != '\0') {
+		const bool harmful = is_harmful(sw_utf8_next(&s));
+		const size_t len = harmful ? 1 : (size_t)(s - from);
+
+		if (n + len > 40)
+			break;
+		memcpy(out + n, harmful ? "?" : from, len);
+		n += len;
+		from = s;
+	}
+	strcpy(out + n, *from != '\0' ? "..." : "");
 	return out;
 }
 

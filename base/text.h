@@ -13,8 +13,8 @@
  * the direction of text, a byte that is no UTF-8) becomes one '?', in place. O(length). */
 void sw_text_plain(char *s);
 
-/* A short form for a message: at most 40 bytes of printable ASCII, then "..." if it was longer.
- * Returns out. */
+/* A short form for a message: at most 40 bytes, each character as sw_text_plain() leaves it, then
+ * "..." if it was longer. Returns out. */
 const char *sw_text_show(const char *s, char out[44]);
 
 /* n with commas between thousands: "1,438". Returns out. */

@@ -110,4 +110,20 @@ TEST(plain_line_keeps_what_is_shown)
 	}
 }
 
+static const struct {
+	const char *text, *shown;
+} shown[] = {
+	{"Größe", "Größe"},
+	{"a\tb\xff", "a?b?"},
+	{"0123456789012345678901234567890123456789", "0123456789012345678901234567890123456789"},
+	{"012345678901234567890123456789012345678ß", "012345678901234567890123456789012345678..."},
+};
+
+TEST_ROWS(short_form_keeps_whole_characters, shown)
+{
+	char out[44];
+
+	ck_assert_str_eq(sw_text_show(shown[_i].text, out), shown[_i].shown);
+}
+
 RUN_TESTS(NULL, NULL)
