@@ -2,6 +2,7 @@
 import importlib.util
 import io
 import json
+import re
 import struct
 
 import pytest
@@ -144,8 +145,9 @@ def test_rows_and_files_that_are_not_of_a_table_are_refused(models, tmp_path):
         model(frame.drop(columns="a"))
     with pytest.raises(sweepd.SweepdError, match="row 3, column 'a': 'x' is not a number"):
         model(frame.assign(a=["1", "2", "x"] * 40))
-    with pytest.raises(sweepd.SweepdError, match="row 1, column 'seen': '2024-02-30' is not a date"):
-        model(frame.assign(seen="2024-02-30"))
+    for date in ("2024-02-30", "24-02-03", "2024-02-03 25:00", "2024-02-03 12:30+0200", "２０２４-02-03"):
+        with pytest.raises(sweepd.SweepdError, match=f"row 1, column 'seen': '{re.escape(date)}' is not a date"):
+            model(frame.assign(seen=date))
     with pytest.warns(UserWarning, match="column c: 120 cells have a value .*'zzz'"):
         model(frame.assign(c="zzz"))
     with pytest.raises(sweepd.SweepdError, match="no safetensors file"):

@@ -11,8 +11,9 @@ from ._errors import SweepdError
 HOLES = {"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "?", "-"}
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d*)?")
-DATE = re.compile(r"(\d{1,4})[-/.](\d{1,4})[-/.](\d{1,4})(?:[ T](\d{1,2}):(\d{1,2})(?::(\d\d(?:\.\d*)?))?"
-                  r"(?:Z|([+-])(\d\d):?(\d\d)?)?)?")
+DATE = re.compile(r"(?=.{8,40}$)(\d{1,4})[-/.](\d{1,4})[-/.](\d{1,4})"
+                  r"(?:[ T](2[0-4]|[01]?\d):([0-5]?\d)(?::((?:[0-5]\d|60)(?:\.\d*)?))?"
+                  r"(?:Z|([+-])(\d{1,2})(?::(\d{1,2}))?)?)?", re.ASCII)
 ORDERS = {"2024-01-31": (0, 1, 2), "31.01.2024": (2, 1, 0), "01/31/2024": (2, 0, 1)}
 EPOCH = datetime.date(1970, 1, 1).toordinal()
 LARGEST = 1e150
@@ -107,9 +108,9 @@ def _date(column, cell):
     """Days since 1970-01-01, the month, or the day of the week."""
     if not isinstance(cell, datetime.date):
         found = DATE.fullmatch(str(cell).strip())
-        if not found:
+        year, month, day = (int(found[1 + i]) if found else 0 for i in ORDERS[column["form"]])
+        if year < 1000:  # of two digits, any of the three could be it
             raise ValueError
-        year, month, day = (int(found[1 + i]) for i in ORDERS[column["form"]])
         at, part = datetime.date(year, month, day), 0.0
         if found[4]:
             part = (int(found[4]) * 3600 + int(found[5]) * 60 + float(found[6] or 0)) / 86400
