@@ -150,6 +150,27 @@ def test_population_ends_where_stop_says(user):
     assert max(ends) == 8 and ends.count(8) == 4 and all(end in (4, 8) for end in ends), ends
 
 
+def test_population_ends_with_a_result_that_is_done(user):
+    class Four(tune.Trainable):
+        i = 0
+
+        def step(self):
+            self.i += 1
+            return {"loss": self.config["x"] + 1 / self.i, "done": self.i >= 4}
+
+        def save_checkpoint(self, folder):
+            return {"i": self.i}
+
+        def load_checkpoint(self, kept):
+            self.i = kept["i"]
+
+    result = quiet_run(Four, config={"x": tune.uniform(0, 1)}, num_samples=4, metric="loss", mode="min", time_budget_s=30,
+                       scheduler=PopulationBasedTraining(time_attr="training_iteration", perturbation_interval=1,
+                                                         hyperparam_mutations={"x": tune.uniform(0, 1)}))
+    ends = [trial.last_result["training_iteration"] for trial in result.trials if trial.results]
+    assert max(ends) == 4 and ends.count(4) == 4 and user.sweep(result.sweep)["state"] == "COMPLETED", ends
+
+
 @pytest.mark.parametrize("how, begins", [("resume_errored", 3), ("restart_errored", 1)])
 def test_restored_run_has_results_and_runs_what_failed_again(user, tmp_path, how, begins):
     def fn(config):

@@ -51,7 +51,7 @@ class _Driver(Driver):
         self.trials: Dict[int, Trial] = {}
         self.failures: Dict[int, int] = {}
         self.told, self.over = 0, False  # reports so far; end_all() was called
-        self.ends = False  # the report in hand reaches `stop`
+        self.ends = False  # the report in hand reaches `stop`, or is "done"
         self.kept: Tuple[int, Text, Text] = (0, None, None)  # how many checkpoints, by which metric, "min" or "max"
         self.unseen = set(stop) if isinstance(stop, Mapping) else set()  # names that no report has had
 
@@ -108,7 +108,8 @@ class _Driver(Driver):
 
     def report(self, trial: Handle, at: int, checkpoint: bool, metrics: Dict[str, float], more: Dict[str, Any]) -> str:
         it = self.trials[trial.number]
-        self.ends = reached(self.stop, it.trial_id, {**more, **metrics, "config": it.config})
+        result = {**more, **metrics, "config": it.config}
+        self.ends = reached(self.stop, it.trial_id, result) or bool(result.get("done"))
         if not self.ends or not self.interval:
             return super().report(trial, at, checkpoint, metrics, more)
         if checkpoint:  # it ends before its population judges it, which would make a copy of it or of another
