@@ -129,6 +129,14 @@ def test_pruner_prunes_no_earlier_than_it_may_and_steps_count_from_0(user, prune
     assert same_trials(user, study)["counts"]["PRUNED"] == len(pruned)
 
 
+def test_hyperband_of_optunas_prunes_a_study_whose_sweep_has_all_brackets(user):
+    study = ran(sweepd.optuna.create_study(sampler=sweepd.optuna.Sampler("random", seed=2),
+                                           pruner=optuna.pruners.HyperbandPruner(max_resource=9)),
+                lambda trial: reported(trial, [trial.suggest_float("x", 0, 2)] * 9), 25)
+    pruned = study.get_trials(states=[optuna.trial.TrialState.PRUNED])
+    assert pruned and same_trials(user, study)["counts"]["PRUNED"] == len(pruned)
+
+
 def test_study_with_branches_goes_on_in_a_wider_sweep_with_its_history(user):
     def objective(trial):
         kind = trial.suggest_categorical("classifier", ["svc", "forest", "knn"])

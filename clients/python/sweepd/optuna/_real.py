@@ -52,11 +52,14 @@ class Sampler(RandomSampler):
         self._constraints_func = constraints_func
         _parts.add(self)
 
-    def _mirror(self, study: optuna.Study) -> _mirror.Mirror:
-        return _mirror.mirror_of(study, self._search)
+    def _mirror(self, study: Any) -> Tuple[_mirror.Mirror, optuna.Study]:
+        """The study's, and the study: HyperbandPruner gives a sampler one that has the trials of a bracket alone."""
+        study = getattr(study, "_study", study)
+        return _mirror.mirror_of(study, self._search), study
 
     def infer_relative_search_space(self, study: optuna.Study, trial: FrozenTrial) -> Dict[str, BaseDistribution]:
-        space = self._mirror(study).known(study)
+        mirror, study = self._mirror(study)
+        space = mirror.known(study)
         theirs = [known for text, known in _known.items() if text not in _texts.values()]  # no choices of this objective
         return {} if any(each is known for each in space.values() for known in theirs) else space
 
@@ -64,7 +67,8 @@ class Sampler(RandomSampler):
                         search_space: Dict[str, BaseDistribution]) -> Dict[str, Any]:
         if not search_space:
             return {}
-        given = self._mirror(study).ask(study, trial.number, trial.system_attrs.get("fixed_params", {}))
+        mirror, study = self._mirror(study)
+        given = mirror.ask(study, trial.number, trial.system_attrs.get("fixed_params", {}))
         return {name: value for name, value in given.items() if name in search_space}
 
     def after_trial(self, study: optuna.Study, trial: FrozenTrial, state: TrialState,
@@ -72,7 +76,8 @@ class Sampler(RandomSampler):
         if self._constraints_func is not None:
             _process_constraints_after_trial(self._constraints_func, study, trial, state)
             trial = study._storage.get_trial(trial._trial_id)
-        self._mirror(study).end(study, _mirror.Ended(trial, state.name, values))
+        mirror, study = self._mirror(study)
+        mirror.end(study, _mirror.Ended(trial, state.name, values))
 
 
 class Pruner(_distributions.Rule, optuna.pruners.BasePruner):
