@@ -91,6 +91,14 @@ def test_same_trials_go_on_in_the_same_sweep(user, tmp_path):
     assert row["counts"]["COMPLETED"] == 9 and row["state"] == "COMPLETED"
 
 
+def test_fmin_of_trials_ends_its_sweep(user):
+    def alone(x):
+        return x
+    Trials().fmin(alone, hp.uniform("x", 0, 1), algo=tpe.suggest, max_evals=4, show_progressbar=False)
+    row, = (row for row in user.sweeps() if row["name"] == "alone")
+    assert row["state"] == "COMPLETED" and row["counts"]["COMPLETED"] == 4
+
+
 def test_points_thresholds_and_stops(tmp_path):
     seen = []
     best = fmin(lambda x: seen.append(x) or x * x, hp.uniform("x", -5, 5), max_evals=8, show_progressbar=False,

@@ -194,7 +194,7 @@ class _Search:
 
 
 _searches: "weakref.WeakKeyDictionary[Any, _Search]" = weakref.WeakKeyDictionary()  # by their domains
-_open: List[_Search] = []
+_open: List[Any] = []  # what ends each search, once: with fmin(), or with the domain of hyperopt's own
 
 
 def _suggest(method: str) -> Callable[..., List[Any]]:
@@ -205,7 +205,7 @@ def _suggest(method: str) -> Callable[..., List[Any]]:
                 warnings.warn(f"{', '.join(sorted(settings))}: without effect, the daemon's method {method!r} has its "
                               "own settings", stacklevel=2)
             _searches[domain] = _Search(domain, trials, method, int(seed))
-            _open.append(_searches[domain])
+            _open.append(weakref.finalize(domain, _searches[domain].close))
         search, docs = _searches[domain], []
         search.settle()
         for tid in new_ids:
@@ -227,7 +227,7 @@ def fmin(fn: Any, space: Any, algo: Any = None, *args: Any, **named: Any) -> Any
         return _base.fmin(fn, space, algo or tpe.suggest, *args, **named)
     finally:
         while len(_open) > before:
-            _open.pop().close()
+            _open.pop()()
 
 
 def _module(theirs: types.ModuleType, method: str) -> Any:
