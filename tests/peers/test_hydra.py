@@ -10,6 +10,7 @@ pytest.importorskip("hydra", reason="Hydra cannot be installed here")
 
 from harness import ROOT, Daemon, environment, sweep_command  # noqa: E402
 from hydra.core.override_parser.overrides_parser import OverridesParser  # noqa: E402
+from hydra.errors import HydraException  # noqa: E402
 from omegaconf import OmegaConf  # noqa: E402
 
 import sweepd  # noqa: E402
@@ -137,6 +138,12 @@ def test_grammar_of_overrides_is_a_parameter(text, spec, back):
     override, = OverridesParser.create().parse_overrides([f"key={text}"])
     found, read = _parameter(override)
     assert found == spec and {value: read(value)[1] for value in back} == back
+
+
+def test_parameter_of_too_many_values_is_refused_by_name():
+    override, = OverridesParser.create().parse_overrides(["x=range(0, 100000, 0.5)"])
+    with pytest.raises(HydraException, match="x has more than 10000 values"):
+        _parameter(override)
 
 
 def test_program_has_keys_that_its_config_lacks(tmp_path):

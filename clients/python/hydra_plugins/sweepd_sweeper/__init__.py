@@ -9,6 +9,7 @@ import logging
 import os
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
@@ -21,6 +22,7 @@ from hydra.plugins.launcher import Launcher
 from hydra.plugins.sweeper import Sweeper
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
+MOST_VALUES = 10000  # of a parameter of a spec
 log = logging.getLogger(__name__)
 Read = Callable[[Any], Tuple[Any, str]]  # a value on the wire as Hydra has it, and as an override's text
 
@@ -133,6 +135,9 @@ def _parameter(override: Override) -> Tuple[Dict[str, Any], Read]:
     listed = swept.range() if isinstance(swept, RangeSweep) else None
     if isinstance(listed, range) and listed and listed.step == 1:
         return {"distribution": "int_uniform", "min": listed[0], "max": listed[-1]}, lambda value: (value, str(value))
-    both = [(getattr(value, "text", value), Transformer.str(value)) for value in override.sweep_iterator()]
+    both = [(getattr(value, "text", value), Transformer.str(value)) for value in islice(override.sweep_iterator(), MOST_VALUES + 1)]
+    if len(both) > MOST_VALUES:
+        raise HydraException(f"{override.key_or_group} has more than {MOST_VALUES} values, the most of a sweep's parameter: "
+                             "write interval(), or range() with a larger step")
     values = wire_values([value if is_scalar(value) else text for value, text in both])
     return {"values": values}, lambda value: both[find(values, value)]
