@@ -109,6 +109,21 @@ def test_distributions_of_scipy_and_of_a_sweep():
             assert 1e-2 <= params["C"] <= 1e2 and params["degree"] in (2, 3) and 0 < params["coef0"] < 20
 
 
+@pytest.mark.parametrize("distribution", [scipy.stats.poisson(3, loc=1), scipy.stats.geom(0.5), scipy.stats.binom(5, 0.5, loc=1),
+                                          scipy.stats.randint(2, 4)])
+def test_discrete_distribution_of_scipy_gives_ints(distribution):
+    search = SearchCV(DecisionTreeClassifier(), {"max_depth": distribution}, n_iter=4, cv=2, error_score="raise").fit(X, Y)
+    assert {type(params["max_depth"]) for params in search.cv_results_["params"]} == {int}
+
+
+@pytest.mark.parametrize("space, settings, said", [
+    ({"ccp_alpha": scipy.stats.uniform(1, 0)}, {}, "nothing can be drawn for 'ccp_alpha'"),
+    ({"max_depth": scipy.stats.randint(3, 3)}, {}, "nothing can be drawn for 'max_depth'")])
+def test_setting_that_cannot_be_is_refused_by_name(space, settings, said):
+    with pytest.raises(ValueError, match=said):
+        SearchCV(DecisionTreeClassifier(), space, **settings).fit(X, Y)
+
+
 def test_random_search_of_lists_tries_no_point_twice():
     search = RandomizedSearchCV(SVC(), {"C": [1, 2, 3], "gamma": [1, 2]}, n_iter=5, cv=2).fit(X, Y)
     assert len({tuple(params.items()) for params in search.cv_results_["params"]}) == 5

@@ -40,10 +40,13 @@ DRAWS = 256  # values that stand for a distribution that the daemon does not hav
 BEAT_S = 10.0  # while this process evaluates a candidate, it says so often that its trials run
 
 
-def _drawn(distribution: Any, random: Any) -> Any:
+def _drawn(parameter: str, distribution: Any, random: Any) -> Any:
     """A distribution of scipy's: the daemon's of the same kind; else 256 values, quantiles where it has them."""
     kind = getattr(getattr(distribution, "dist", None), "name", "")
     low, high = distribution.support() if hasattr(distribution, "support") else (-math.inf, math.inf)
+    if math.isnan(low):
+        raise ValueError(f"nothing can be drawn for {parameter!r}: the range of its distribution is empty, or scipy does "
+                         "not allow its arguments")
     if kind == "randint":
         return _range({"distribution": "int_uniform", "min": int(low), "max": int(high)})
     if kind in ("uniform", "loguniform", "reciprocal"):
@@ -51,8 +54,9 @@ def _drawn(distribution: Any, random: Any) -> Any:
         return _range({"distribution": name, "min": float(low), "max": float(high)})
     if kind == "norm":
         return _range({"distribution": "normal", "mu": float(distribution.mean()), "sigma": float(distribution.std())})
-    draws = distribution.ppf((np.arange(DRAWS) + 0.5) / DRAWS).tolist() if hasattr(distribution, "ppf") else [
-        distribution.rvs(random_state=random) for _ in range(DRAWS)]
+    draws = distribution.ppf((np.arange(DRAWS) + 0.5) / DRAWS).astype(  # of a discrete one they are whole floats
+        np.asarray(distribution.rvs(random_state=0)).dtype).tolist() if hasattr(distribution, "ppf") else [
+            distribution.rvs(random_state=random) for _ in range(DRAWS)]
     return choice(sorted(set(draws)))._replace(listed=False)
 
 
@@ -82,7 +86,7 @@ class _Space:
         if isinstance(given, Mapping):
             return _range(given)
         if hasattr(given, "rvs"):
-            return _drawn(given, random)
+            return _drawn(name, given, random)
         ParameterGrid({name: given})  # says what is wrong
         return choice(given)
 
