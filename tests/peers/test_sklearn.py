@@ -116,12 +116,26 @@ def test_discrete_distribution_of_scipy_gives_ints(distribution):
     assert {type(params["max_depth"]) for params in search.cv_results_["params"]} == {int}
 
 
+HALVING = {"resource": "max_depth", "max_resources": 9}
+
+
 @pytest.mark.parametrize("space, settings, said", [
+    ({"min_samples_leaf": [1]}, {**HALVING, "factor": 1}, "factor must be a whole number of at least 2, not 1"),
+    ({"min_samples_leaf": [1]}, {**HALVING, "min_resources": 0}, "min_resources must be a whole number of at least 1, not 0"),
+    ({"min_samples_leaf": [1]}, {**HALVING, "max_resources": "auto"}, "max_resources must be a whole number .* not 'auto'"),
+    ({"min_samples_leaf": [1]}, {"n_iter": 0}, "n_iter must be a whole number of at least 1, not 0"),
+    ({"max_depth": [1, 2]}, HALVING, "the resource 'max_depth' is a parameter of the space"),
     ({"ccp_alpha": scipy.stats.uniform(1, 0)}, {}, "nothing can be drawn for 'ccp_alpha'"),
     ({"max_depth": scipy.stats.randint(3, 3)}, {}, "nothing can be drawn for 'max_depth'")])
 def test_setting_that_cannot_be_is_refused_by_name(space, settings, said):
     with pytest.raises(ValueError, match=said):
         SearchCV(DecisionTreeClassifier(), space, **settings).fit(X, Y)
+
+
+def test_numbers_of_numpy_are_settings():
+    search = SearchCV(DecisionTreeClassifier(), {"ccp_alpha": scipy.stats.uniform(0, 1)}, n_iter=np.int64(3), cv=2,
+                      resource="max_depth", min_resources=np.int32(1), max_resources=np.float32(9), factor=np.int64(3))
+    assert len(search.fit(X, Y).cv_results_["params"]) == 3
 
 
 def test_random_search_of_lists_tries_no_point_twice():

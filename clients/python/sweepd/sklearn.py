@@ -34,7 +34,7 @@ from ._errors import SweepdError
 from ._loop import Trial
 from ._trial import report
 from ._tune import check_fork
-from ._wire import Domain, choice, find, wire_names
+from ._wire import Domain, as_step, choice, find, wire_names
 
 DRAWS = 256  # values that stand for a distribution that the daemon does not have
 BEAT_S = 10.0  # while this process evaluates a candidate, it says so often that its trials run
@@ -135,12 +135,14 @@ class _Evaluation:
         self.results: Dict[str, Any] = {}  # what fit() takes for the last evaluation's: finish() fills it
         self.rows: List[Any] = []  # of the last evaluation
         self.rungs = search._rungs(n_samples)
+        if any(search.resource in grid for grid in self.space.grids):
+            raise ValueError(f"the resource {search.resource!r} is a parameter of the space: leave it out of there")
         self.metric = wire_names([search.refit])[search.refit] if isinstance(search.refit, str) else "score"
         self.done: Dict[int, Tuple[Dict[str, Any], Any, int]] = {}  # parameters, rows or why all fits failed, resource
 
         points = self.space.points() if self.space.listed else math.inf
         self.method = "grid" if search.method == "random" and self.space.listed else search.method  # no point twice
-        self.run_cap = None if search.method == "grid" else search.n_iter if search.n_iter < points else int(points)
+        self.run_cap = None if search.method == "grid" else int(min(search._whole("n_iter", 1), points))
         self.shuffle = self.method == "grid" and (self.run_cap or points) < points
         self.n = min(joblib.effective_n_jobs(search.n_jobs), self.run_cap or points)
 
@@ -150,7 +152,7 @@ class _Evaluation:
                 "run_cap": self.run_cap, "shuffle": self.shuffle or None}
         if self.rungs:
             spec["early_terminate"] = {"type": "asha", "grace_period": self.rungs[0], "max_t": self.rungs[-1],
-                                       "reduction_factor": self.search.factor}
+                                       "reduction_factor": self.search._whole("factor", 2)}
         return {**{name: value for name, value in spec.items() if value is not None}, **(self.search.spec or {})}
 
     def measure(self, number: int, params: Dict[str, Any], tell: Callable[..., Any]) -> Dict[str, float]:
@@ -359,13 +361,21 @@ class SearchCV(BaseSearchCV):  # type: ignore[misc]
         """Numbers of the resource, rising."""
         if self.resource is None:
             return []
-        most = self.max_resources or (n_samples if self.resource == "n_samples" else None)
-        if most is None:
+        if self.max_resources is None and self.resource != "n_samples":
             raise ValueError(f"max_resources is needed with resource={self.resource!r}")
-        rungs = [self.min_resources or max(1, most // self.factor ** 2)]
-        while rungs[-1] * self.factor <= most:
-            rungs.append(rungs[-1] * self.factor)
+        factor = self._whole("factor", 2)
+        most = n_samples if self.max_resources is None else self._whole("max_resources", 1)
+        rungs = [max(1, most // factor ** 2) if self.min_resources is None else self._whole("min_resources", 1)]
+        while rungs[-1] * factor <= most:
+            rungs.append(rungs[-1] * factor)
         return rungs if rungs[-1] == most else [*rungs, most]
+
+    def _whole(self, name: str, least: int) -> int:
+        """A setting that is a whole number, of any kind."""
+        number = as_step(getattr(self, name))
+        if not isinstance(number, int) or number < least:
+            raise ValueError(f"{name} must be a whole number of at least {least}, not {getattr(self, name)!r}")
+        return number
 
     @staticmethod
     def _select_best_index(refit: Any, refit_metric: str, results: Mapping[str, Any]) -> int:
