@@ -114,6 +114,13 @@ def test_loop_of_a_cancelled_sweep_learns_it_by_a_heartbeat(user, monkeypatch):
     assert user.sweep(sweep)["state"] == "CANCELLED"
 
 
+def test_study_whose_sweep_cannot_go_on_says_why(user):
+    sweep = user.submit(driven(time_budget_s=0.01))
+    user.wait(sweep)
+    with pytest.raises(sweepd.SweepdError, match="time budget of 0.01 s is spent"):
+        sweepd._loop.hand(user, sweep)
+
+
 def test_client_starts_a_daemon_when_none_answers_and_says_so(tmp_path):
     run, state = tmp_path / "r", tmp_path / "state"
     run.mkdir(mode=0o700)

@@ -114,7 +114,7 @@ class Trial:
 def hand(client: "Client", sweep: int, params: Optional[Dict[str, Any]] = None) -> Optional[Trial]:
     """A trial, with these parameters if they are given, of a sweep that goes on if it had ended. None: somebody cancelled
     it."""
-    pause = 0.002
+    pause, refused = 0.002, ""
     while True:
         try:
             answer = client.call("trial.ask", sweep=sweep, params=params or None)
@@ -131,10 +131,13 @@ def hand(client: "Client", sweep: int, params: Optional[Dict[str, Any]] = None) 
             try:
                 client.extend(sweep, sum(client.sweep(sweep)["counts"].values()) + MORE)
             except SweepdError as error:
-                if client.sweep(sweep)["state"] in ("CANCELLED", "FAILED"):
+                state = client.sweep(sweep)["state"]
+                if state in ("CANCELLED", "FAILED"):
                     return None
-                if error.code not in (CONFLICT, INVALID_PARAMS):  # another process was quicker
+                # Another process was quicker, unless one that has ended is refused the same again.
+                if error.code not in (CONFLICT, INVALID_PARAMS) or state == "COMPLETED" and refused == str(error):
                     raise
+                refused = str(error)
         time.sleep(pause * random.uniform(0.5, 1))
         pause = min(0.2, pause * 1.5)
 
