@@ -222,11 +222,11 @@ static sw_status take_clause(struct parser *p)
 	if (p->kind != WORD && p->kind != QUOTED)
 		return wrong(p, "here a name belongs: a parameter, state, step, value, ...");
 	sw_status rc = put_name(p, p->token, b);
-	if (b->failed == SW_OK)
-		(void)snprintf(name, sizeof name, "%s", b->data + from);
 	rc = rc == SW_OK ? next(p) : rc;
 	if (rc != SW_OK)
 		return rc;
+	if (b->failed == SW_OK)
+		(void)snprintf(name, sizeof name, "%s", b->data + from);
 	if (is_keyword(p, "in"))
 		return take_list(p);
 	while (i < sizeof signs / sizeof *signs && !is_sign(p, signs[i]))

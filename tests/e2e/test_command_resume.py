@@ -33,10 +33,21 @@ GRID = {"method": "grid", "run_cap": None, "parameters": {"x": {"values": list(r
 BOTH = pytest.mark.parametrize("script", [BY_SOCKET, BY_STDOUT], ids=["socket", "stdout"])
 
 
+def need_attributes(folder):
+    """By them a program's folders remember that it counts from 0."""
+    try:
+        os.setxattr(folder, "user.test", b"")
+    except OSError:
+        pytest.skip("the file system keeps no attributes")
+
+
 @pytest.mark.parametrize("script, each, first", [
-    *((script, *at) for at in ((1, 1), (5, 1), (10, 4)) for script in (BY_SOCKET, BY_STDOUT)), (BY_TEXT, 1, 1)])
+    *((script, *at) for at in ((1, 1), (5, 1), (10, 4)) for script in (BY_SOCKET, BY_STDOUT)), (BY_TEXT, 1, 1)],
+    ids=lambda value: {BY_SOCKET: "socket", BY_STDOUT: "stdout", BY_TEXT: "text"}.get(value, value))
 def test_programs_that_pause_at_rungs_go_on_from_their_folders(start, tmp_path, script, each, first):
     """Also where the first report is past the first rung: the rungs below it have no value, and the pause comes later."""
+    if script is BY_TEXT:
+        need_attributes(tmp_path)
     client = start("cpu:2").client()
     script = script.replace("save(step)", f"save(step)\n        if step % {each}:\n            continue")
     run = {"env": {"STEPS": "40"}, **({"metrics": "text"} if "Epoch" in script else {})}
@@ -84,6 +95,7 @@ def test_program_of_a_killed_worker_is_ended_and_its_folder_resumed(daemon, clie
 
 
 def test_text_that_counts_from_zero_is_counted_on_when_its_worker_was_killed(client, tmp_path):
+    need_attributes(tmp_path)
     sweep = client.run(own(tmp_path, """
         done = load()
         for epoch in range(done, 6):
